@@ -20,7 +20,7 @@ class Arrays {
 
 std::unique_ptr<Arrays> open_arrays(const std::filesystem::path& path);
 
-// One array: "a.npy", "a.npz" that holds one, or "a.npz:name".
+// Reads one array: "a.npy", "a.npz" if it holds only one, or "a.npz:name".
 Tensor read_array(const std::string& argument);
 
 }  // namespace vernier

@@ -8,16 +8,16 @@
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 
-// A stream is a row of messages: 0xFFFFFFFF, the size of the metadata (0 ends the stream), the
+// A stream is a sequence of messages: 0xFFFFFFFF, the size of the metadata (0 ends the stream), the
 // metadata as a flatbuffer, and a body of buffers that start at multiples of 8. The first message
-// is the schema, the others are batches of rows. A file has "ARROW1" and two bytes before that, and
-// a table of contents behind, which is not needed.
+// is the schema, the others are record batches. A file has "ARROW1" and two padding bytes before
+// the stream, and a footer after it, which is not needed.
 namespace vernier {
 namespace {
 
 using Bytes = std::span<const std::byte>;
 using Kind = ArrowField::Kind;
-constexpr int deepest = 16;  // fields within fields
+constexpr int deepest = 16;  // nesting of fields
 constexpr int most_fields = 100'000;
 constexpr std::int64_t most_rows = std::int64_t{1} << 40;
 
@@ -37,7 +37,7 @@ Bytes part_of(Bytes bytes, std::int64_t offset, std::int64_t size) {
   return bytes.subspan(offset, size);
 }
 
-// A table of a flatbuffer: its fields are found by number, and may be absent.
+// A flatbuffer table. Fields are looked up by number and may be absent.
 class Table {
  public:
   Table(Bytes all, std::size_t position) : all_(all), position_(position) {}
@@ -65,7 +65,7 @@ class Table {
     for (std::uint32_t i = 0; i < count; ++i) found.emplace_back(all_, follow(begin + 4UL * i));
     return found;
   }
-  // Pairs of 64-bit numbers, as FieldNode and Buffer are.
+  // A vector of FieldNode or Buffer structs: pairs of 64-bit integers.
   std::vector<std::pair<std::int64_t, std::int64_t>> pairs(int field) const {
     const auto [begin, count] = vector(field);
     part_of(all_, static_cast<std::int64_t>(begin), std::int64_t{count} * 16);
@@ -86,7 +86,7 @@ class Table {
     const std::size_t begin = follow(place);
     return {begin + 4, read_at<std::uint32_t>(all_, begin)};
   }
-  // Where a field is; 0 if it is absent.
+  // The position of a field; 0 if it is absent.
   std::size_t find(int field) const {
     const auto back = read_at<std::int32_t>(all_, position_);
     const std::size_t fields = position_ - static_cast<std::size_t>(std::int64_t{back});
@@ -118,7 +118,7 @@ DType float_type(const Table& type) {
   return types[precision];
 }
 
-// Numbers of Arrow's union Type.
+// Arrow's type numbers (the union Type in Schema.fbs).
 enum Type : std::uint8_t {
   null = 1,
   integer = 2,
@@ -161,11 +161,11 @@ void set_type(ArrowField& field, std::uint8_t type, const Table& details) {
       if (type == union_of || type > large_list)
         throw Error(fmt::format("column '{}' is of a type that is not read (Arrow's {})",
                                 field.name, type));
-      return set(Kind::other, 2);  // booleans, times and decimals: values of one size
+      return set(Kind::other, 2);  // booleans, times and decimals: values of fixed size
   }
 }
 
-// `left` counts down: a damaged schema may hold itself.
+// `left` limits the number of fields: a damaged schema may contain itself.
 ArrowField read_field(const Table& table, int depth, int& left) {
   if (depth > deepest || --left < 0) throw damaged();
   ArrowField field{.name = table.text(0)};
@@ -174,7 +174,7 @@ ArrowField read_field(const Table& table, int depth, int& left) {
   set_type(field, table.scalar<std::uint8_t>(2, 0), *details);
   for (const Table& child : table.tables(5))
     field.children.push_back(read_field(child, depth + 1, left));
-  if (table.table(4)) {  // the values are numbers of a dictionary's entries
+  if (table.table(4)) {  // dictionary-encoded: the values are indices
     field.kind = Kind::other;
     field.buffers = 2;
     field.children.clear();
@@ -188,7 +188,7 @@ bool has_offsets(const ArrowField& field) {
   return is_list || field.kind == Kind::bytes || field.kind == Kind::text;
 }
 
-// The arrays of a batch, which lists the nodes and buffers of all fields, parents first.
+// Reads the arrays of a batch, whose nodes and buffers are listed parents first.
 class BatchReader {
  public:
   BatchReader(const Table& batch, Bytes body)
@@ -236,7 +236,7 @@ class BatchReader {
   std::size_t node_ = 0, buffer_ = 0;
 };
 
-// The messages of a stream, from the first on.
+// Iterates over the messages of a stream.
 class Messages {
  public:
   struct Message {
@@ -252,7 +252,7 @@ class Messages {
   std::optional<Message> next() {
     if (position_ == static_cast<std::int64_t>(file_.size())) return std::nullopt;
     auto size = take<std::int32_t>();
-    if (size == -1) size = take<std::int32_t>();  // old writers leave the mark out
+    if (size == -1) size = take<std::int32_t>();  // old writers omit the 0xFFFFFFFF marker
     if (size == 0) return std::nullopt;
     const Bytes metadata = part_of(file_, position_, size);
     position_ += size;
@@ -279,7 +279,7 @@ std::int64_t offset_at(const ArrowArray& array, std::int64_t index) {
                            : read_at<std::int32_t>(array.offsets, 4 * index);
 }
 
-// Where a value of bytes, text or a list begins and ends.
+// The begin and end offsets of a bytes, text or list value.
 std::pair<std::int64_t, std::int64_t> ends_of(const ArrowArray& array, std::int64_t row) {
   const std::int64_t begin = offset_at(array, row), end = offset_at(array, row + 1);
   if (begin < 0 || end < begin) throw damaged();

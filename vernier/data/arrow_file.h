@@ -20,9 +20,9 @@ struct ArrowField {
   std::string name;
   Kind kind = Kind::other;
   DType dtype = DType::i64;          // of numbers
-  bool wide = false;                 // 64-bit offsets, of bytes, text and lists
-  std::int64_t list_size = 0;        // of lists that are all of one length; 0: each has its own
-  int buffers = 0;                   // that a batch has of it, without its children
+  bool wide = false;                 // bytes, text and lists have 64-bit offsets
+  std::int64_t list_size = 0;        // length of fixed-size lists; 0 for other lists
+  int buffers = 0;                   // number of buffers in a batch, without the children's
   std::vector<ArrowField> children;  // of lists and structures
 };
 
@@ -30,25 +30,25 @@ struct ArrowField {
 struct ArrowArray {
   const ArrowField* field = nullptr;
   std::int64_t length = 0;
-  std::span<const std::byte> validity;  // a bit for each value; empty: all are there
+  std::span<const std::byte> validity;  // one bit per value; empty if no value is null
   std::span<const std::byte> offsets;
   std::span<const std::byte> data;
   std::vector<ArrowArray> children;
 
   bool has(std::int64_t row) const;
-  // Of numbers, bytes and text; nothing for null.
+  // The bytes of a number, bytes or text value; nullopt if it is null.
   std::optional<std::span<const std::byte>> bytes(std::int64_t row) const;
-  // Of integers; nothing for null.
+  // The value of an integer; nullopt if it is null.
   std::optional<std::int64_t> integer(std::int64_t row) const;
-  // Where the elements of a list begin and end in its only child.
+  // The begin and end of a list's elements in children[0].
   std::pair<std::int64_t, std::int64_t> range(std::int64_t row) const;
-  // The part of a structure of that name; null if it has none.
+  // The member of a structure with that name; null if there is none.
   const ArrowArray* child(std::string_view name) const;
 };
 
-// A file of record batches in Arrow's format, stream or file, as Hugging Face's datasets write it:
-// mapped, not read. Every offset is checked before it is followed; throws Error for what is
-// damaged, compressed, or of a type that it does not know.
+// A memory-mapped file of record batches in Arrow's stream or file format, as Hugging Face's
+// datasets write it. Every offset is checked before use. Throws Error if the file is damaged,
+// compressed, or has a column of an unsupported type.
 class ArrowFile {
  public:
   explicit ArrowFile(const std::filesystem::path& path);
@@ -56,7 +56,7 @@ class ArrowFile {
   const std::vector<ArrowField>& fields() const { return fields_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   std::int64_t rows() const { return rows_; }
-  // The batch that holds a row, and where in it; columns are in the order of fields().
+  // The batch that holds a row, and the row's index in it. Columns are in the order of fields().
   struct Place {
     std::span<const ArrowArray> columns;
     std::int64_t row = 0;

@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// The unsigned integer that starts at `offset`; the caller has checked that it is inside.
+// The unsigned integer at `offset`, which the caller has checked against the bounds.
 template <typename T>
 T load_big_endian(std::span<const std::byte> bytes, std::size_t offset) {
   static_assert(std::is_unsigned_v<T>);

@@ -65,8 +65,8 @@ std::optional<std::string_view> text_at(const ArrowArray* array, std::int64_t ro
   return bytes ? std::optional(as_text(*bytes)) : std::nullopt;
 }
 
-// The elements from `begin` to `end` of an array of numbers or lists, appended; `shape` gets the
-// lengths of the lists, which must all be equal.
+// Appends the elements [begin, end) of an array of numbers or lists to the tensor. Its shape gets
+// the lengths of the lists; throws Error if lists of one depth differ in length.
 void append(const ArrowArray& array, std::int64_t begin, std::int64_t end, std::size_t depth,
             Tensor& tensor) {
   if (depth == tensor.shape.size()) tensor.shape.push_back(end - begin);
@@ -155,7 +155,7 @@ class ArrowDataset : public Dataset {
                             file.id, column.name, column.type));
   }
 
-  // Takes the distinct texts of the labels as the classes, in their order.
+  // Uses the distinct texts of the labels, sorted, as classes.
   void name_classes() {
     std::set<std::string, std::less<>> names;
     for (const ArrowPart& file : files_)
@@ -220,7 +220,7 @@ class ArrowDataset : public Dataset {
 
   std::vector<ArrowPart> files_;
   std::vector<std::string> classes_;
-  DatasetColumn inputs_, labels_;  // without a name: there are no labels
+  DatasetColumn inputs_, labels_;  // labels_.name is empty if there are no labels
   std::int64_t size_ = 0;
 };
 
@@ -229,7 +229,7 @@ Json read_json(const fs::path& path) {
   return try_parse_json<Json>(vernier::as_text(bytes));
 }
 
-// The folder of a split that `datasets` saved with others.
+// The folder of one split of a saved DatasetDict.
 fs::path saved_split(const fs::path& folder, const std::string& split) {
   std::vector<std::string> splits;
   const Json json = read_json(folder / "dataset_dict.json");
@@ -245,7 +245,7 @@ fs::path saved_split(const fs::path& folder, const std::string& split) {
                           fmt::join(splits, ", ")));
 }
 
-// The files that state.json lists, in its order: others are left over from computations.
+// The files that state.json lists, in its order. Other .arrow files in the folder are caches.
 std::vector<fs::path> saved_files(const fs::path& folder) {
   const Json state = read_json(folder / "state.json");
   if (!state.is_object() || !state.contains("_data_files") || !state["_data_files"].is_array())

@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Holds = DatasetColumn::Holds;
 
-// The object of features: {"info": {"features": {"label": {"_type": "ClassLabel", "names":
-// [...]}}}}.
+// The inner object of {"info": {"features": {"label": {"_type": "ClassLabel", "names": [...]}}}};
+// empty if it is missing.
 Json features_in(std::string_view metadata) {
   Json json = try_parse_json<Json>(metadata);
   for (const char* key : {"info", "features"}) {
@@ -54,7 +54,7 @@ const DatasetColumn& DatasetColumns::inputs(const std::string& wanted) const {
   return *found;
 }
 
-// Images as labels are maps of them, arrays are token ids.
+// A label column of images holds label maps; one of arrays holds token ids.
 const DatasetColumn* DatasetColumns::labels(const std::string& wanted) const {
   const auto* found =
       find_any(wanted, {{Holds::integers, "ClassLabel", {"label", "labels"}},

@@ -16,15 +16,15 @@ struct DatasetColumn {
   enum class Holds { images, text, integers, arrays, other };
   std::string name;
   Holds holds = Holds::other;
-  std::string type;  // as its format writes it, for messages
+  std::string type;  // the format's name of the type, for messages
 };
 
-// Which columns hold the inputs and the labels: those that were named, else those that the metadata
-// of Hugging Face's datasets calls so, else those of the usual names.
+// Chooses the columns of inputs and labels: those that the user named, else those that Hugging
+// Face's metadata marks as such, else those with usual names.
 class DatasetColumns {
  public:
-  // `subject` leads messages. `metadata` is the JSON text of the entry "huggingface";
-  // what cannot be read says nothing.
+  // `subject` starts messages. `metadata` is the JSON text of the entry "huggingface"; malformed
+  // metadata is ignored.
   DatasetColumns(std::string subject, std::vector<DatasetColumn> columns,
                  std::string_view metadata);
 
@@ -32,7 +32,7 @@ class DatasetColumns {
   const DatasetColumn& inputs(const std::string& wanted) const;
   // Null if there is none; throws Error if one was wanted.
   const DatasetColumn* labels(const std::string& wanted) const;
-  // The names of a column's labels, in order; empty where the metadata does not name them.
+  // The names of a column's labels, in order; empty if the metadata does not name them.
   std::vector<std::string> classes(const std::string& column) const;
 
  private:
@@ -42,7 +42,7 @@ class DatasetColumns {
   };
   struct Rule {
     DatasetColumn::Holds holds;
-    const char* feature;  // as the metadata calls such a column
+    const char* feature;  // the feature type of such a column in the metadata; "" if none
     std::vector<const char*> usual;
   };
 
@@ -55,8 +55,8 @@ class DatasetColumns {
   std::map<std::string, Feature> features_;
 };
 
-// The image of a row: its bytes, else the file at its path, which is relative to the folder of the
-// table or to the one above. `id` leads what is wrong with it.
+// The image of a row: its bytes, else the file at its path, relative to the table's folder or that
+// folder's parent. Unreadable, with a reason that starts with `id`, if there is neither.
 std::variant<Unreadable, EncodedImage, Image, Tensor> image_of_row(
     std::optional<std::string_view> bytes, std::optional<std::string_view> path,
     const std::filesystem::path& folder, const std::string& id);

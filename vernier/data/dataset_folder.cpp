@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct LabelledFile {
   fs::path path;  // relative to the folder
   std::optional<std::int64_t> label;
-  fs::path map;  // of labels; empty: none
+  fs::path map;  // label map; empty if there is none
 };
 
 class ImageFolder : public Dataset {
@@ -53,7 +53,7 @@ class ImageFolder : public Dataset {
   std::vector<LabelledFile> files_;
 };
 
-// Sorted by name; where all are numbers, as numbers: 2 before 10.
+// Sorted by name, or numerically (2 before 10) if all names are numbers.
 std::vector<std::string> subfolders(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -80,7 +80,7 @@ std::vector<fs::path> image_files(const fs::path& folder) {
   return files;
 }
 
-// The maps of labels/ by the path of their image in images/, both without an ending.
+// The label maps in labels/, keyed by their path in labels/ without extension.
 std::map<std::string, fs::path> maps_by_image(const fs::path& root) {
   std::map<std::string, fs::path> maps;
   for (const fs::path& path : image_files(root / "labels"))
@@ -101,7 +101,7 @@ std::vector<LabelledFile> files_with_maps(const fs::path& root) {
   return files;
 }
 
-// The fields of one line of a CSV file; a field in quotes may hold commas and doubled quotes.
+// The fields of one line of a CSV file. A quoted field may contain commas and doubled quotes.
 std::vector<std::string> csv_fields(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
@@ -118,7 +118,7 @@ std::vector<std::string> csv_fields(const std::string& line) {
   return fields;
 }
 
-// Where one of the names stands in the first line of a table.
+// The index of the first of the names that is in the header.
 std::optional<std::size_t> find_column(const std::vector<std::string>& header,
                                        const std::vector<std::string>& names) {
   for (const std::string& name : names)
@@ -127,8 +127,8 @@ std::optional<std::size_t> find_column(const std::vector<std::string>& header,
   return std::nullopt;
 }
 
-// A table of labels beside the images, metadata.csv or labels.csv: the label of each file, by its
-// path. Nothing if there is none, or it has no such columns.
+// The labels in metadata.csv or labels.csv next to the images, by the path of the image; nullopt if
+// there is no such table, or if it has no columns of files and labels.
 std::optional<std::map<std::string, std::string>> read_label_table(const fs::path& root,
                                                                    const DatasetOptions& options) {
   for (const char* name : {"metadata.csv", "labels.csv"}) {
@@ -153,7 +153,8 @@ std::optional<std::map<std::string, std::string>> read_label_table(const fs::pat
   return std::nullopt;
 }
 
-// The images that a table labels: numbers stand for themselves, names are classes in their order.
+// A dataset of images labelled by a table. If all labels are numbers, they are used as they are;
+// else the sorted names are the classes.
 std::unique_ptr<Dataset> open_labelled_files(const fs::path& root,
                                              const std::map<std::string, std::string>& labels) {
   std::set<std::string> names;
@@ -176,7 +177,7 @@ std::unique_ptr<Dataset> open_labelled_files(const fs::path& root,
   return std::make_unique<ImageFolder>(root, std::move(classes), std::move(files));
 }
 
-// The folder of the split, or the folder itself when no split was asked for and it has none.
+// The folder of the split, or the folder itself if no split was requested and it has none.
 fs::path split_folder(const fs::path& folder, const std::string& split) {
   const std::vector<std::string> names = subfolders(folder);
   const auto is_split = [](const std::string& name) { return !split_of(name).empty(); };

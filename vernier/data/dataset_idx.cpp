@@ -51,7 +51,7 @@ std::optional<Tensor> read_labels_of(const fs::path& images) {
   const std::string name =
       replaced(replaced(images.filename().string(), "images", "labels"), "idx3", "idx1");
   if (name == images.filename()) return std::nullopt;
-  // Either may be compressed.
+  // Images and labels may be gzipped independently.
   const std::string plain = name.ends_with(".gz") ? name.substr(0, name.size() - 3) : name;
   for (const std::string& each : {name, plain, plain + ".gz"})
     if (const fs::path labels = images.parent_path() / each; fs::exists(labels))
@@ -66,7 +66,7 @@ constexpr std::int64_t max_deflate_ratio = 1032;
   throw Error(fmt::format("[idx] {}: {}", path.string(), reason));
 }
 
-// zlib's reader passes through what is not gzipped.
+// Reads gzipped and plain files: gzread() passes plain data through.
 class GzFile {
  public:
   explicit GzFile(const std::filesystem::path& path)

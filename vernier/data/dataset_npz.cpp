@@ -9,7 +9,8 @@
 namespace vernier {
 namespace {
 
-// The array of one of these names, alone or joined with the split ("x_test", "test_images").
+// The array with one of these names or, if a split is given, with one joined with the split
+// ("x_test", "test_images").
 std::optional<std::string> find_array(const NpzReader& archive,
                                       std::initializer_list<const char*> names,
                                       const std::string& split) {

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Holds = DatasetColumn::Holds;
 
-// Encoded images that are held at a time.
+// Bytes of encoded images held in memory at a time.
 constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
 
 struct ParquetPart {
@@ -27,8 +27,8 @@ struct ParquetPart {
   std::int64_t rows = 0;
 };
 
-// DuckDB takes a path for a pattern: brackets make its signs stand for themselves. An absolute path
-// cannot be taken for an address.
+// DuckDB interprets a path as a glob pattern: brackets escape special characters. The path is made
+// absolute so that it cannot be mistaken for a URL.
 std::string literal_path(const fs::path& path) {
   std::string literal;
   for (const char c : fs::absolute(path).string())
@@ -108,7 +108,7 @@ class ParquetDataset : public Dataset {
 
  private:
   void choose_columns(const DatasetOptions& options) {
-    // The layout of the files is that of the first.
+    // All files are taken to have the columns of the first.
     const DatasetColumns columns("[parquet] " + files_[0].id, columns_of(duckdb_, files_[0]),
                                  metadata_of(duckdb_, files_[0]));
     std::string label = "CAST(NULL AS BIGINT)", map = "CAST(NULL AS BLOB)";
@@ -129,7 +129,7 @@ class ParquetDataset : public Dataset {
         bytes_of(images), label, map, path_of(images), name);
   }
 
-  // Takes the distinct texts of a column as the classes, in their order.
+  // Uses the distinct texts of a column, sorted, as classes. Returns the column's SQL expression.
   std::string name_classes(const std::string& column) {
     std::set<std::string> names;
     for (const ParquetPart& file : files_) {
@@ -157,7 +157,7 @@ class ParquetDataset : public Dataset {
                : fmt::format("struct_extract({}, 'path')", name);
   }
 
-  // Those of the positions that are in a file.
+  // The examples at those of the positions that are in this file.
   std::map<std::int64_t, Example> read_rows(const ParquetPart& file,
                                             std::span<const std::int64_t> positions) const {
     std::vector<std::int64_t> rows;

@@ -9,7 +9,7 @@
 namespace vernier {
 namespace {
 
-// Loads in order ahead of use; a step back, or forward past the next one, starts anew from there.
+// Loads samples in order, ahead of their use. Access out of order restarts the loader there.
 class LoadedSamples : public Samples {
  public:
   LoadedSamples(std::unique_ptr<Dataset> dataset, std::vector<std::int64_t> positions,
@@ -49,7 +49,7 @@ class LoadedSamples : public Samples {
   }
 
   void start_at(std::int64_t index) {
-    loader_.reset();  // its thread reads the dataset: only one may
+    loader_.reset();  // first: its thread reads the dataset, which is not thread-safe
     loader_ = std::make_unique<Loader>(
         *dataset_, std::vector(positions_.begin() + index * batch_, positions_.end()), input_,
         options_);

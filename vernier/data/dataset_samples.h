@@ -17,9 +17,9 @@ struct DatasetSamples {
 // The input that a dataset feeds. Throws Error unless there is exactly one.
 const TensorSpec& only_input(std::span<const TensorSpec> inputs);
 
-// A dataset as the samples of a model with one input; labels are ignored. Every example is read
-// once here, so that bad ones are left out before the first sample is used. With a batch of B,
-// samples are B examples each, and the rest is dropped.
+// A dataset as the samples of a model with one input. Labels are optional. Reads every example
+// once, so that bad ones are left out before the first sample is used. With a batch of B, each
+// sample has B examples, and a remainder is dropped.
 DatasetSamples dataset_samples(std::unique_ptr<Dataset> dataset,
                                std::span<const std::int64_t> positions,
                                std::span<const TensorSpec> inputs, LoaderOptions options);

@@ -19,7 +19,7 @@ std::optional<int> parse_edge(std::string_view text) {
   return valid && value >= 1 && value <= 65536 ? std::optional(value) : std::nullopt;
 }
 
-// A filter alone changes how, not whether, images are resized.
+// A filter alone does not cause a resize; throws Error if there is none to apply it to.
 std::optional<ResizeRule> resize_rule(const PreprocessingChanges& changes,
                                       std::optional<ResizeRule> rule) {
   const Filter filter = rule ? rule->filter : Filter::bilinear;

@@ -88,7 +88,7 @@ Header read_header(std::span<const std::byte> bytes) {
   header.data_offset = load_little_endian<std::uint32_t>(bytes, 10);
   check(header);
   if (header.is_palette() && header.colours == 0) header.colours = 1u << header.bits;
-  // Some writers forget that the palette lies between the header and the pixels.
+  // Some writers store an offset that ignores the palette between the header and the pixels.
   if (header.is_palette() && header.data_offset == header.palette_offset())
     header.data_offset += 4 * std::size_t{header.colours};
   return header;
@@ -123,7 +123,7 @@ Image unpack_indices(std::span<const std::byte> data, const Header& header) {
   return indices;
 }
 
-// Where each of red, green and blue sits in a pixel of 16, 24 or 32 bits.
+// The bit masks of red, green and blue in a pixel of 16, 24 or 32 bits.
 std::array<std::uint32_t, 3> colour_masks(const Header& header) {
   const bool given =
       header.compression == bit_fields && header.masks != std::array<std::uint32_t, 3>{};
@@ -156,7 +156,7 @@ Image unpack_colours(std::span<const std::byte> data, const Header& header) {
   return image;
 }
 
-// Writes runs of palette indices row by row; what falls outside the image is dropped.
+// Writes runs of palette indices row by row; pixels outside the image are dropped.
 class RunWriter {
  public:
   explicit RunWriter(Image& indices, bool top_down) : indices_(indices), top_down_(top_down) {}

@@ -14,15 +14,15 @@
 namespace vernier {
 namespace {
 
-// A progressive file can be made of endless scans, each over the whole image.
+// A malicious progressive file can have any number of scans, each over the whole image.
 constexpr int max_scans = 500;
 
 struct ErrorState {
-  jpeg_error_mgr manager;  // first: libjpeg hands its address back
+  jpeg_error_mgr manager;  // must be first: libjpeg passes its address back
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
-  bool data_ended = false;  // the source ran out and gave an end marker of its own
-  bool truncated = false;   // pixels were needed after that
+  bool data_ended = false;  // the source ran out of data and supplied an end marker
+  bool truncated = false;   // pixels were needed after data_ended
 };
 
 ErrorState& state_of(j_common_ptr info) { return *reinterpret_cast<ErrorState*>(info->err); }
@@ -33,7 +33,7 @@ ErrorState& state_of(j_common_ptr info) { return *reinterpret_cast<ErrorState*>(
   std::longjmp(state.jump, 1);
 }
 
-// Warnings are tolerated, as Pillow does, but for pixels that were not in the file.
+// Warnings are ignored, as in Pillow, except for missing pixels.
 void note_warning(j_common_ptr info, int level) {
   ErrorState& state = state_of(info);
   if (level < 0 && info->err->msg_code == JWRN_HIT_MARKER && state.data_ended)
@@ -94,8 +94,8 @@ class Decompressor {
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
 
-  // Runs one step of libjpeg; its errors become Error. libjpeg leaves by longjmp, so a step must
-  // hold nothing that has a destructor.
+  // Runs one step of libjpeg and turns its errors into Error. libjpeg exits by longjmp, so a step
+  // must not have local variables with destructors.
   template <typename Step>
   void guarded(Step step) {
     if (setjmp(state_.jump) != 0) throw Error(fmt::format("bad JPEG: {}", state_.message));
@@ -130,7 +130,7 @@ int orientation_of(const jpeg_decompress_struct& info) {
   return 1;
 }
 
-// Stored CMYK is inverted, so 255 - ink is what the file holds.
+// Stored CMYK is inverted: the file holds 255 - ink.
 Image cmyk_to_rgb(const Image& cmyk) {
   Image rgb = make_image(cmyk.width, cmyk.height, 3);
   const std::uint8_t* in = cmyk.pixels.data();

@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-// Deflate expands by at most this: a header that claims more is a lie.
+// The largest expansion of deflate; a header that implies more is wrong.
 constexpr std::uint64_t max_deflate_ratio = 1032;
 
 struct ReadState {
@@ -54,8 +54,8 @@ class PngReader {
   PngReader(const PngReader&) = delete;
   PngReader& operator=(const PngReader&) = delete;
 
-  // Runs one step of libpng; false when it failed. libpng leaves by longjmp, so a step must hold
-  // nothing that has a destructor.
+  // Runs one step of libpng; returns false if it failed. libpng exits by longjmp, so a step must
+  // not have local variables with destructors.
   template <typename Step>
   bool try_step(Step step) {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
@@ -86,9 +86,9 @@ struct PngHeader {
   bool is_deep_grey() const { return colour == PNG_COLOR_TYPE_GRAY && depth == 16; }
 };
 
-// Asks for one byte a channel without alpha: palette indices, grey or RGB. Deep grey stays 16 bits,
-// as Pillow clips it where it takes the high byte of everything else. Labels are numbers: they are
-// not spread over 0 to 255.
+// Requests one byte per channel without alpha: palette indices, grey or RGB. 16-bit grey stays 16
+// bits, since Pillow clips it to 255, while it takes the high byte of other 16-bit samples. Labels
+// of fewer bits are not scaled to 0..255.
 void set_transforms(png_structp png, const PngHeader& header, bool are_labels) {
   if (header.is_palette() || are_labels) png_set_packing(png);
   if (header.colour == PNG_COLOR_TYPE_GRAY && header.depth < 8 && !are_labels)
@@ -138,7 +138,7 @@ Image apply_palette(PngReader& reader, const Image& indices) {
   return look_up(indices, palette);
 }
 
-// Grey samples of two bytes, the high one first.
+// Clips 16-bit grey samples, high byte first, to 255.
 Image clip_deep_grey(const Image& deep) {
   Image grey = make_image(deep.width, deep.height, 1);
   for (std::size_t i = 0; i < grey.pixels.size(); ++i)
@@ -192,7 +192,7 @@ Decoded decode_png(std::span<const std::byte> bytes) {
   PngReader reader(bytes);
   const PngHeader header = read_header(reader, bytes.size());
   Decoded decoded{read_pixels(reader, header)};
-  // Metadata may follow the pixels; pixels that were read whole are good without it.
+  // Metadata may follow the pixels. If reading it fails, the pixels are still valid.
   reader.try_step([](png_structp png, png_infop info) { png_read_end(png, info); });
   decoded.orientation = orientation_of(reader);
   return decoded;

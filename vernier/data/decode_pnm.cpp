@@ -13,12 +13,12 @@ namespace {
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-// The text of a netpbm file: numbers between white space, comments from # to the end of the line.
+// The text of a netpbm file: numbers separated by white space, comments from # to the end of line.
 class Tokens {
  public:
   explicit Tokens(std::span<const std::byte> bytes) : bytes_(bytes), at_(2) {}
 
-  // The next number; the one white space after it is consumed too.
+  // The next number; consumes one white space character after it.
   std::int64_t number() {
     skip_space();
     std::int64_t value = 0;
@@ -31,7 +31,7 @@ class Tokens {
     if (at_ < bytes_.size() && is_space(peek())) ++at_;
     return value;
   }
-  // A bit of a plain bitmap: digits need no space between them.
+  // A bit of a plain bitmap, whose digits need not be separated.
   int bit() {
     skip_space();
     if (at_ == bytes_.size()) throw Error("truncated PPM");
@@ -54,7 +54,8 @@ class Tokens {
   std::size_t at_;
 };
 
-// One sample as Pillow scales it: colour to 8 bits, grey deeper than that to 16 and then clipped.
+// Scales a sample as Pillow does: to 8 bits, but grey with a maximum above 255 to 16 bits, clipped
+// to 255.
 std::uint8_t scale(std::int64_t sample, std::int64_t max_value, int channels) {
   const bool deep_grey = channels == 1 && max_value > 255;
   const double range = deep_grey ? 65535 : 255;
@@ -106,7 +107,7 @@ struct PnmHeader {
   std::int64_t height = 0;
   std::int64_t max_value = 1;
 
-  // The least that a row takes in the file.
+  // The minimum size of a row in the file.
   std::int64_t row_bytes() const {
     if (is_bitmap && !is_plain) return (width + 7) / 8;
     return width * channels * (!is_plain && max_value > 255 ? 2 : 1);

@@ -34,7 +34,7 @@ Decoded decode_webp(std::span<const std::byte> bytes) {
     throw Error("bad or truncated WebP");
   Decoded decoded{make_claimed_image(features.width, features.height, 3)};
 
-  // The animation decoder reads still images too, and gives the canvas where a frame is smaller.
+  // The animation decoder also reads still images, and pads a frame smaller than the canvas.
   const std::unique_ptr<WebPAnimDecoder, DeleteDecoder> decoder(WebPAnimDecoderNew(&data, nullptr));
   std::uint8_t* rgba = nullptr;
   int timestamp = 0;

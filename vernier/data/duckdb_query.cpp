@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Python's package `duckdb` is a module that has DuckDB's C interface as well.
+// The extension module of Python's package `duckdb` also exports DuckDB's C interface.
 std::vector<fs::path> modules_of_python() {
   std::vector<fs::path> found;
   for (const fs::path& packages : python_environment().folders)
@@ -39,8 +39,8 @@ std::vector<fs::path> libraries() {
   return found;
 }
 
-// What PREFIX/lib/python3.11/site-packages/MODULE needs of Python, for a program that is none:
-// nothing of it is called. A virtual environment says whose it is.
+// Loads libpython for PREFIX/lib/python3.11/site-packages/MODULE, which needs its symbols to load.
+// None of them is called. The pyvenv.cfg of a virtual environment names the base installation.
 void load_libpython(fs::path module) {
   while (module.has_relative_path() && !module.filename().string().starts_with("python3"))
     module = module.parent_path();
@@ -71,7 +71,7 @@ void* open_library() {
       reason));
 }
 
-// A function of the library, of the type that duckdb.h declares.
+// A function of the library, with its type from duckdb.h.
 template <typename Function>
 Function* find(void* library, const char* name) {
   void* symbol = dlsym(library, name);
@@ -80,7 +80,7 @@ Function* find(void* library, const char* name) {
   return reinterpret_cast<Function*>(symbol);
 }
 
-// What is used of DuckDB's C interface.
+// The functions used from DuckDB's C interface.
 struct Api {
   void* library = open_library();
 #define VERNIER_DUCKDB_FUNCTION(name) \
@@ -109,13 +109,13 @@ struct Api {
 #undef VERNIER_DUCKDB_FUNCTION
 };
 
-// Loaded once and never closed: its threads do not survive that.
+// Loaded once and never unloaded: DuckDB's threads would crash.
 const Api& api() {
   static const Api loaded;
   return loaded;
 }
 
-// DuckDB's messages have several lines; ours have one.
+// DuckDB's messages have several lines; Vernier's have one.
 std::string first_line(const char* message) {
   const std::string_view text = message ? message : "unknown reason";
   return std::string(text.substr(0, text.find('\n')));
@@ -191,7 +191,7 @@ class Statement {
   duckdb_result result_{};
 };
 
-// Nothing is downloaded, and nothing spills to disk.
+// No downloads, no spilling to disk.
 constexpr std::pair<const char*, const char*> settings[] = {
     {"autoinstall_known_extensions", "false"},
     {"autoload_known_extensions", "false"},

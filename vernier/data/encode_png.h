@@ -7,7 +7,7 @@
 
 namespace vernier {
 
-// The image as a PNG file. An image without pixels is an Error.
+// The image as a PNG file. Throws Error for an image without pixels.
 std::vector<std::byte> encode_png(const Image& image);
 
 }  // namespace vernier

@@ -27,7 +27,8 @@ bool is_hub_word(std::string_view word) {
          });
 }
 
-// The commit that `main` points to, as text of its own: no path can hide in it.
+// The commit that `main` points to, cut at the first non-alphanumeric character, so that it cannot
+// contain a path.
 std::string main_commit(const fs::path& folder) {
   const fs::path reference = folder / "refs" / "main";
   if (!fs::is_regular_file(reference)) return "";

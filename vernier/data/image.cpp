@@ -18,7 +18,7 @@ bool has_at(std::span<const std::byte> bytes, std::size_t offset, std::string_vi
          std::memcmp(bytes.data() + offset, text.data(), text.size()) == 0;
 }
 
-// The format's name where it is a known one that we do not read.
+// The name of a known format that is not supported; empty if unknown.
 std::string_view foreign_format(std::span<const std::byte> bytes) {
   if (has_at(bytes, 0, "GIF8"sv)) return "GIF";
   if (has_at(bytes, 0, "II*\0"sv) || has_at(bytes, 0, "MM\0*"sv)) return "TIFF";
@@ -49,7 +49,7 @@ Decoded decode_any(std::span<const std::byte> bytes) {
                           foreign.empty() ? "an unknown format"sv : foreign));
 }
 
-// Integer weights of ITU-R 601-2 luma in 16 bits, rounded: Pillow's.
+// ITU-R 601-2 luma in 16-bit fixed point, rounded, with Pillow's weights.
 std::uint8_t luma(const std::uint8_t* rgb) {
   return static_cast<std::uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >>
                                    16);
@@ -98,7 +98,7 @@ Image with_channels(Image image, int channels) {
 
 Image apply_orientation(Image image, int orientation) {
   if (orientation < 2 || orientation > 8) return image;
-  // Where the pixel at (x, y) of the upright image is stored.
+  // Maps a pixel (x, y) of the upright image to its stored position.
   const bool swapped = orientation >= 5;
   const bool mirrored_x = orientation == 2 || orientation == 3 || orientation >= 7;
   const bool mirrored_y =

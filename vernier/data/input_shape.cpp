@@ -11,10 +11,11 @@
 namespace vernier {
 namespace {
 
-// One input of one sample. Far above any real one, far below what a typing slip asks for.
+// Limit for one input of one sample: far above any real input, far below the size that a typing
+// error in --shape could request.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 34;
 
-// What the input may be: its static dims, with 1 for the others.
+// The flag with the input's static dims, and 1 for dynamic ones.
 std::string example_shape_option(const TensorSpec& input) {
   Shape shape;
   for (const Dim& dim : input.shape) shape.push_back(dim.is_dynamic() ? 1 : dim.size);
@@ -36,8 +37,8 @@ Symbols bind_symbols(std::span<const TensorSpec> inputs,
   return sizes;
 }
 
-// Of a dynamic dim: bound by a given shape, a number, or a sum of such, as the length of a mask is
-// "past_sequence_length + sequence_length"; else 1.
+// The size of a dynamic dim: bound by a given shape, a number, or a sum of these (the length of a
+// mask is "past_sequence_length + sequence_length"); 1 if unknown.
 std::int64_t dynamic_size(std::string_view symbol, const Symbols& symbols) {
   const auto begin = symbol.find_first_not_of(' ');
   if (begin == std::string_view::npos) return 1;

@@ -24,7 +24,7 @@ std::optional<std::int64_t> parse_label(std::string_view text) {
   return label;
 }
 
-// A name comes first: classes may be named by numbers.
+// Class names take precedence: they may be numbers.
 std::optional<std::int64_t> dataset_label(const std::string& key,
                                           const std::vector<std::string>& classes) {
   const auto found = std::ranges::find(classes, key);
@@ -38,7 +38,7 @@ std::optional<std::int64_t> model_label(const Json& value) {
   return value.get<std::int64_t>();
 }
 
-// A name as it is compared: small letters and digits alone, so that "Tinca_tinca" is "tinca tinca".
+// A name for comparison: lower-case letters and digits, so "Tinca_tinca" equals "tinca tinca".
 std::string plain(std::string_view name) {
   std::string letters;
   for (const char c : name) {
@@ -48,13 +48,14 @@ std::string plain(std::string_view name) {
   return letters;
 }
 
-// What a label of the model is called: in full, and each of the names that commas part.
+// The names of a label of the model: in full, and each comma-separated part.
 struct LabelNames {
   std::vector<std::string> full, parts;
 };
 
-// The names of the model's labels, from 0: "id2label" of a config.json, or an object from labels to
-// a name or several ({"0": ["n01440764", "tench"]}). A name may list others behind commas.
+// The names of the model's labels: "id2label" of a config.json, or an object from labels to one or
+// more names ({"0": ["n01440764", "tench"]}). A name may list several, separated by commas. Empty
+// if the object has another form.
 std::map<std::int64_t, LabelNames> label_names(const Json& json) {
   std::map<std::int64_t, LabelNames> names;
   const Json& labels = json.contains("id2label") ? json["id2label"] : json;
@@ -77,7 +78,7 @@ std::map<std::int64_t, LabelNames> label_names(const Json& json) {
   return names;
 }
 
-// The labels that a class may be: those of its full name, else those of which it is a part.
+// The labels that match a class: by full name, else by a comma-separated part.
 std::vector<std::int64_t> labels_named(const std::map<std::int64_t, LabelNames>& names,
                                        const std::string& name) {
   for (const auto list : {&LabelNames::full, &LabelNames::parts}) {
@@ -89,7 +90,7 @@ std::vector<std::int64_t> labels_named(const std::map<std::int64_t, LabelNames>&
   return {};
 }
 
-// Throws Error, without the file, for a class that several labels may mean.
+// Throws Error, without the file's name, for a class that matches several labels.
 LabelMapping map_by_name(const std::map<std::int64_t, LabelNames>& names,
                          const std::vector<std::string>& classes) {
   LabelMapping mapping;

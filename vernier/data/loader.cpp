@@ -25,7 +25,7 @@ bool has_fixed_batch(const TensorSpec& input) {
   return !input.shape.empty() && !input.shape[0].is_dynamic();
 }
 
-// A ready input, given a batch axis of 1.
+// A ready input with a batch axis of 1 added.
 Tensor fit_tensor(Tensor tensor, const TensorSpec& input) {
   const std::vector<Dim> row(input.shape.begin() + !input.shape.empty(), input.shape.end());
   if (input.ranked && !fits(tensor.shape, row))
@@ -36,7 +36,7 @@ Tensor fit_tensor(Tensor tensor, const TensorSpec& input) {
   return tensor.dtype == input.dtype ? std::move(tensor) : convert(tensor, input.dtype);
 }
 
-// Why the label cannot be used, and what it is to the model.
+// Whether a label can be used, and the model's label for it.
 struct LabelVerdict {
   enum { usable, missing, unknown } kind = usable;
   std::int64_t label = -1;
@@ -60,7 +60,8 @@ bool changes_size(const Preprocessing& preprocessing) {
   return preprocessing.resize || preprocessing.center_crop || preprocessing.pad;
 }
 
-// Token ids and maps in arrays are there already; only images can follow their image.
+// Targets stored as arrays are used as they are: only encoded label maps are resized and cropped
+// with their images.
 Tensor ready_target(const Tensor& target, const LoaderOptions& options) {
   if (target.shape.size() == 2 && changes_size(options.preprocessing))
     throw Error(
@@ -70,7 +71,7 @@ Tensor ready_target(const Tensor& target, const LoaderOptions& options) {
   return convert(target, DType::i64);
 }
 
-// What is wrong with one image alone, where any other Error ends the work.
+// A problem with one image alone; any other Error ends the work.
 struct Damaged : Error {
   using Error::Error;
 };
@@ -117,7 +118,7 @@ Prepared prepare(Example example, const TensorSpec& input, const LoaderOptions& 
   Prepared result{.id = example.id, .label = example.label};
   try {
     result.target = target_of(example, input, options);
-    // An image whose label is of no use need not be decoded.
+    // An image without a usable label need not be decoded.
     const bool usable = options.needs == Needs::target
                             ? result.target.has_value()
                             : judge_label(example.label, options).kind == LabelVerdict::usable;
@@ -165,9 +166,9 @@ struct Loader::State {
 
   std::int64_t blocks() const { return (std::ssize(positions) + batch - 1) / batch; }
 
-  // From the next block on.
+  // Starts prefetching at the next block.
   void start() {
-    prefetch.reset();  // its thread reads the dataset: only one may
+    prefetch.reset();  // first: its thread reads the dataset, which is not thread-safe
     const int threads = thread_count(options.threads);
     const auto ahead = std::max<std::int64_t>(2L * threads, 2 * batch);
     prefetch.emplace(
@@ -203,7 +204,7 @@ struct Loader::State {
     return ExampleBlock{.batch = std::move(loaded), .report = std::move(counts)};
   }
 
-  // Whether the example is of use; counts it either way.
+  // Counts the example; returns whether it can be used.
   bool count(const Prepared& prepared, BlockReport& counts) const {
     const LabelVerdict verdict = judge_label(prepared.label, options);
     if (prepared.input) {
@@ -261,15 +262,15 @@ struct Loader::State {
 
   Dataset& dataset;
   std::vector<std::int64_t> positions;
-  std::int64_t block = 0;       // the next
-  std::int64_t prefetched = 0;  // that is fetched next
+  std::int64_t block = 0;       // index of the next block
+  std::int64_t prefetched = 0;  // index of the block that `prefetch` returns next
   TensorSpec input;
   LoaderOptions options;
   std::int64_t batch;
   std::vector<std::string> classes;
   DatasetReport report;
   std::set<std::int64_t> used_labels;
-  std::optional<Prefetch> prefetch;  // last: its threads use the rest
+  std::optional<Prefetch> prefetch;  // last member: its threads use the others
 };
 
 Loader::Loader(Dataset& dataset, std::vector<std::int64_t> positions, const TensorSpec& input,

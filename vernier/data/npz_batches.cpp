@@ -19,10 +19,10 @@ namespace {
 struct BatchPlan {
   TensorSpec input;
   std::string array;
-  std::int64_t batch = 1;             // rows a sample
-  bool whole_samples = false;         // a row is a sample
-  bool squeezed = false;              // whose axes of size 1 are others than the input's
-  std::vector<int> permutation = {};  // of a row's axes: an image in the other layout
+  std::int64_t batch = 1;             // rows per sample
+  bool whole_samples = false;         // each row is a whole sample
+  bool squeezed = false;              // rows and input differ in axes of size 1
+  std::vector<int> permutation = {};  // of a row's axes, for images in the other channel layout
   std::int64_t samples = 0;
 };
 
@@ -31,7 +31,7 @@ bool fits_squeezed(const Shape& row, std::vector<Dim> dims) {
   return fits(squeezed(row), dims);
 }
 
-// The row's shape with the axes of size 1 that the dims have.
+// The row's shape with its axes of size 1 placed where the dims have theirs.
 Shape unsqueezed(const Shape& row, const std::vector<Dim>& dims) {
   const Shape sizes = squeezed(row);
   Shape shape;
@@ -40,8 +40,8 @@ Shape unsqueezed(const Shape& row, const std::vector<Dim>& dims) {
   return shape;
 }
 
-// Of the axes of an image, between channels first and last, where the row fits so and only so: the
-// file is of a model that was exported in the other layout.
+// The permutation between channels first and channels last, if the row fits only when permuted (the
+// file was made for a model exported in the other layout); else empty.
 std::vector<int> image_permutation(const Shape& row, const std::vector<Dim>& dims) {
   if (row.size() < 3 || row.size() != dims.size() || fits(row, dims)) return {};
   const auto batch = static_cast<int>(row.size()) - 3;
@@ -59,7 +59,7 @@ std::vector<int> image_permutation(const Shape& row, const std::vector<Dim>& dim
   return {};
 }
 
-// The rows of a batch, or one that is a sample, as the input wants them.
+// The rows of a batch, or a row that is a whole sample, in the input's channel layout.
 Tensor permuted(const Tensor& rows, const BatchPlan& plan) {
   if (plan.whole_samples) return permute_axes(rows, plan.permutation);
   std::vector<int> permutation = {0};
@@ -99,15 +99,15 @@ std::vector<std::string> quoted(const std::vector<std::string>& names) {
   return result;
 }
 
-// Whether the names only number the arrays: 0, 1... or, as numpy.savez calls them, arr_0, arr_1...
+// Whether the names only number the arrays: 0, 1... or numpy.savez's arr_0, arr_1...
 bool are_numbered(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] != std::to_string(i) && names[i] != fmt::format("arr_{}", i)) return false;
   return true;
 }
 
-// The array of the input's name; where names only number them, the one in its place. A file of one
-// array, an .npy, is the only input's whatever its name.
+// The name of the array for an input: by name, or by position if names only number the arrays. The
+// array of an .npy belongs to the only input, whatever its name.
 std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> inputs,
                      const TensorSpec& input,
                      const std::map<std::string, std::string>& other_names) {
@@ -124,7 +124,8 @@ std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> i
                   archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
 }
 
-// The spec with the dims that the user gave, else those of the array where the model says nothing.
+// The spec with the dims that the user gave; else, if the model does not declare a rank, with the
+// array's dtype and rank.
 TensorSpec completed(TensorSpec input, const std::string& array, const SampleArchive& archive,
                      const std::map<std::string, Shape>& shapes) {
   if (!input.ranked) {
@@ -140,7 +141,7 @@ TensorSpec completed(TensorSpec input, const std::string& array, const SampleArc
   return input;
 }
 
-// The flag under which the row fits, where it was a flag that said otherwise.
+// The remedy for a row that does not fit: the right flag if --shape was given.
 std::string shape_remedy(const SampleArchive::Row& row, const TensorSpec& input, bool whole_samples,
                          bool shape_given) {
   if (!shape_given) return "fix the file, or take a model that was exported for its shape";
@@ -227,7 +228,7 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
   for (const std::string& name : archive.names())
     if (std::ranges::none_of(plans, [&](const auto& plan) { return plan.array == name; }))
       others.push_back(name);
-  // Such as the labels that a loader of PyTorch's gives with each sample.
+  // Unnamed extra arrays are for example the labels that a PyTorch loader returns with each sample.
   if (!others.empty() && are_numbered(archive.names())) {
     warnings.push_back(
         fmt::format("[npz] {}: of {} arrays without names the model's inputs take the first {}; "

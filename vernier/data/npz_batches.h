@@ -14,17 +14,20 @@ namespace vernier {
 
 struct NpzBatches {
   std::unique_ptr<Samples> samples;
-  std::vector<std::string> warnings;  // casts, rows left over, arrays that are no input
+  std::vector<std::string> warnings;  // casts, permuted axes, leftover rows, unused arrays
 };
 
-// Samples from an .npz, or a folder of .npz files, with one array for each input, of exactly its
-// name or, by `other_names` (the array's: the input's), another; or from an .npy, for a model of
-// one input. An array of the input's rank holds rows of its batch axis: a batch of B takes B rows a
-// sample, B being 1 where it is dynamic unless `shapes` gives it. An array with one more dimension
-// holds whole samples along that leading axis, and so does one whose rows differ from the input's
-// shape by axes of size 1 alone. Another dtype is cast, and an image that fits only with its
-// channels first, or last, is permuted. For an input without a known rank, the array's dtype and
-// shape are taken: a row a sample, a whole file of a folder. Throws Error for what does not fit.
+// Samples from an .npz or a folder of .npz files with one array per input, or from an .npy for a
+// model with one input. Arrays are matched by name, by `other_names` (array name -> input name), or
+// by position if the names only number the arrays.
+// - An array of the input's rank holds rows along the batch axis: a sample takes B rows, where B is
+//   the batch size; if that is dynamic, B is from `shapes`, or 1.
+// - An array of one more dimension holds whole samples along its leading axis; so does an array
+//   whose rows differ from the input's shape only by axes of size 1.
+// - Another dtype is cast. An image that fits only in the other channel layout is permuted.
+// - An input of unknown rank takes the array's dtype and shape: a row is a sample, or in a folder a
+//   whole file is.
+// Throws Error if an array is missing or does not fit.
 NpzBatches npz_batches(const std::filesystem::path& path, std::span<const TensorSpec> inputs,
                        const std::map<std::string, Shape>& shapes = {},
                        const std::map<std::string, std::string>& other_names = {});

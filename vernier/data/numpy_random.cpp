@@ -39,7 +39,7 @@ __extension__ using Word128 = unsigned __int128;
 template <typename Word>
 using Wider = std::conditional_t<sizeof(Word) == 8, Word128, std::uint64_t>;
 
-// A number in [0, last], last below the largest Word, by Lemire's multiply-and-reject.
+// A number in [0, last] by Lemire's multiply-and-reject; `last` is below the largest Word.
 template <typename Word, typename Draw>
 Word bounded(Word last, Draw&& draw) {
   const auto count = static_cast<Wider<Word>>(last) + 1;
@@ -57,8 +57,7 @@ Word bounded_or_whole(Word last, Draw&& draw) {
   return last == std::numeric_limits<Word>::max() ? draw() : bounded<Word>(last, draw);
 }
 
-// A number in [0, last] as numpy draws it for 32- and 64-bit types: from 32 bits where they are
-// enough.
+// A number in [0, last] as numpy draws it for 32- and 64-bit types: from 32 bits if they suffice.
 std::uint64_t bounded_wide(std::uint64_t last, Pcg64& bits) {
   if (last == 0) return 0;
   if (last <= std::numeric_limits<std::uint32_t>::max())
@@ -67,8 +66,8 @@ std::uint64_t bounded_wide(std::uint64_t last, Pcg64& bits) {
   return bounded_or_whole<std::uint64_t>(last, [&] { return bits.next_u64(); });
 }
 
-// A number in [0, last], last above 0, as numpy's shuffle draws it: masked to the bits of `last`,
-// then rejected.
+// A number in [0, last], with `last` above 0, as numpy's shuffle draws it: masked to the bits of
+// `last`, then rejected if above `last`.
 std::uint64_t masked(std::uint64_t last, Pcg64& bits) {
   const bool narrow = last <= std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t mask = ~std::uint64_t{0} >> std::countl_zero(last);
@@ -78,7 +77,7 @@ std::uint64_t masked(std::uint64_t last, Pcg64& bits) {
   }
 }
 
-// What the ziggurat needs to know of a precision.
+// The parameters of the ziggurat algorithm for float and double.
 template <typename T>
 struct Ziggurat;
 
@@ -107,7 +106,7 @@ struct Ziggurat<float> {
   }
 };
 
-// Beyond the last strip, by Marsaglia's method.
+// A value beyond the last strip, by Marsaglia's method.
 template <typename T>
 T normal_tail(bool negative, Pcg64& bits) {
   for (;;) {
@@ -143,7 +142,7 @@ using Pool = std::array<std::uint32_t, 4>;
 
 std::uint32_t fold(std::uint32_t value) { return value ^ (value >> 16); }
 
-// One of SeedSequence's two hashes: a running constant that each call multiplies on.
+// One of SeedSequence's two hashes; each call multiplies its constant by the factor.
 class Hash {
  public:
   Hash(std::uint32_t start, std::uint32_t factor) : constant_(start), factor_(factor) {}

@@ -11,7 +11,7 @@ namespace vernier {
 // Every value equals numpy's, on every platform.
 class Pcg64 {
  public:
-  // `entropy` is the list given to default_rng; a number beyond 32 bits counts as two words.
+  // `entropy` is the list given to default_rng; a number above 32 bits counts as two words.
   explicit Pcg64(std::span<const std::uint64_t> entropy);
 
   std::uint64_t next_u64();
@@ -26,8 +26,8 @@ class Pcg64 {
   std::optional<std::uint32_t> high_half_;
 };
 
-// numpy's random.Generator: each method gives the values of its numpy namesake, bit for bit (the
-// streams have not changed since numpy 1.18).
+// numpy's random.Generator: each method returns the values of the numpy method of that name, bit
+// for bit (the streams have not changed since numpy 1.18).
 class NumpyRandom {
  public:
   explicit NumpyRandom(std::span<const std::uint64_t> entropy) : bits_(entropy) {}
@@ -39,13 +39,13 @@ class NumpyRandom {
   std::vector<T> standard_normal(std::int64_t count);
 
   // T is a signed or unsigned integer of 8 to 64 bits: integers(low, last, count, dtype=T,
-  // endpoint=True), so that the full range of T can be asked for. Needs low <= last.
+  // endpoint=True), so that the full range of T can be drawn. Requires low <= last.
   template <typename T>
   std::vector<T> integers(T low, T last, std::int64_t count);
   // integers(0, 2, count, dtype=bool), one byte each.
   std::vector<std::uint8_t> booleans(std::int64_t count);
 
-  // permutation(count): the numbers from 0, shuffled.
+  // permutation(count): the numbers 0 to count - 1, shuffled.
   std::vector<std::int64_t> permutation(std::int64_t count);
 
  private:

@@ -10,8 +10,8 @@
 namespace vernier {
 
 struct Prefetch::State {
-  // One example on its way: waiting for a thread, in its hands, or prepared. A deque keeps
-  // references to the others valid while its ends move.
+  // One example in progress: waiting for a thread, taken by one, or prepared. Kept in a deque,
+  // whose references stay valid while elements are added and removed at its ends.
   struct Slot {
     Example example;
     bool taken = false;
@@ -26,7 +26,7 @@ struct Prefetch::State {
   }
   ~State() {
     stop();
-    threads.clear();  // joins them while the rest is still alive
+    threads.clear();  // joins the threads before other members are destroyed
   }
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -37,7 +37,7 @@ struct Prefetch::State {
     changed.notify_all();
   }
 
-  // The first failure ends everything; next() throws it.
+  // The first exception stops all threads; next() rethrows it.
   template <typename Work>
   void guarded(Work work) {
     try {

@@ -11,19 +11,19 @@
 
 namespace vernier {
 
-// An example made ready for the model, or why it could not be.
+// An example prepared for the model, or the reason why it could not be.
 struct Prepared {
   std::string id;
   std::optional<std::int64_t> label;
   std::optional<Tensor> input;
   std::optional<Tensor> target;  // [height, width] or [tokens], of int64
-  std::string problem;           // why there is no input, where its label is not the reason
+  std::string problem;  // why there is no input; empty if the label or target is the reason
 };
 
 using Prepare = std::function<Prepared(Example)>;
 
-// Reads examples and prepares them ahead of their use: one thread reads, others prepare, at most
-// `ahead` examples wait, and they come out in order whichever was ready first.
+// Reads and prepares examples ahead of their use: one thread reads, others prepare, at most `ahead`
+// examples are held, and next() returns them in order.
 class Prefetch {
  public:
   struct Options {
@@ -31,11 +31,11 @@ class Prefetch {
     int threads = 1;
     std::size_t ahead = 4;
   };
-  // `prepare` is called from several threads at once. The dataset must outlive this.
+  // `prepare` is called from several threads at once. The dataset must outlive the Prefetch.
   Prefetch(Dataset& dataset, Prepare prepare, Options options);
   ~Prefetch();
 
-  // The next example, nothing after the last. Throws what reading or preparing threw.
+  // The next example; nullopt after the last. Rethrows what reading or preparing threw.
   std::optional<Prepared> next();
 
  private:

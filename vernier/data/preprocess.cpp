@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// What a centre crop takes of one axis, and the border it puts before that.
+// A centre crop along one axis: the part that is taken, and the border before it.
 struct AxisCrop {
   int begin = 0;
   int count = 0;
@@ -22,14 +22,14 @@ struct AxisCrop {
 AxisCrop crop_axis(int length, int wanted, CropOrigin origin) {
   const int excess = length - wanted;
   if (excess >= 0) {
-    const bool up = origin == CropOrigin::round && excess % 4 == 3;  // half of it rounds up
+    const bool up = origin == CropOrigin::round && excess % 4 == 3;  // half to even rounds up
     return {excess / 2 + (up ? 1 : 0), wanted, 0};
   }
   const int missing = -excess;
   return {0, length, origin == CropOrigin::floor ? (missing + 1) / 2 : missing / 2};
 }
 
-// Puts the image on black, with its corner at (left, top).
+// A black image of this size with the image at (left, top).
 Image with_border(const Image& image, Size size, int left, int top) {
   Image out = make_image(size.width, size.height, image.channels);
   const std::size_t in_stride = image.pixels.size() / image.height;
@@ -62,7 +62,7 @@ double entry(const std::vector<double>& values, int channel, double otherwise) {
 
 using Table = std::array<float, 256>;
 
-// What each 8-bit sample of a channel becomes.
+// The value of each 8-bit sample of a channel.
 Table value_table(const Preprocessing& preprocessing, int channel) {
   const auto mean = static_cast<float>(entry(preprocessing.mean, channel, 0.0));
   const auto std = static_cast<float>(entry(preprocessing.std, channel, 1.0));
@@ -83,7 +83,7 @@ Shape tensor_shape(const ImageInput& input, Size size) {
   return {1, size.height, size.width, input.channels};
 }
 
-// Spreads the samples over a tensor of at least the image's size; what is left over stays 0.
+// Writes the samples into a tensor of at least the image's size; the rest stays 0.
 Tensor fill(const Image& image, const ImageInput& input, Size size,
             const Preprocessing& preprocessing) {
   Tensor tensor = make_tensor(input.name, DType::f32, tensor_shape(input, size));

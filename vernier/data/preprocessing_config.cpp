@@ -84,7 +84,7 @@ Size exact_size(const Settings& size) {
   return {.width = size.edge("width"), .height = size.edge("height")};
 }
 
-// {"height", "width"}, {"shortest_edge", "longest_edge"} or either of these two alone.
+// {"height", "width"}, {"shortest_edge", "longest_edge"} or one of the two edges.
 ResizeRule size_rule(const Settings& size) {
   size.allow_only({"height", "width", "shortest_edge", "longest_edge"});
   ResizeRule rule;
@@ -146,8 +146,8 @@ Preprocessing from_sidecar(const Settings& settings) {
 
 // ---- preprocessor_config.json
 
-// What a family of processors does where its configuration does not say: whether a size given as
-// one number is that of the shorter edge, and the filter.
+// The defaults of a family of image processors: whether a size given as one number is the length of
+// the shorter edge, and the filter.
 struct Family {
   std::string_view prefix;
   bool size_is_edge = false;
@@ -210,8 +210,8 @@ double crop_share(const Settings& settings) {
   return share;
 }
 
-// A size with crop_pct is that of the crop: the image is resized to more. ConvNeXT's processor
-// crops as part of this, and stretches the image instead from 384 up.
+// With crop_pct, the size is that of the crop, and the image is resized to a larger one. ConvNeXT's
+// processor crops as part of this step; from 384 up it stretches the image instead.
 Preprocessing enlarged_by_crop_share(Preprocessing result, const Settings& settings) {
   const double share = crop_share(settings);
   const bool crops_itself = !settings.has("do_center_crop");

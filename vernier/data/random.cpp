@@ -16,7 +16,7 @@
 namespace vernier {
 namespace {
 
-// Both ends of what an integer type holds, the upper one exclusive as in [low, high).
+// The range [low, high) of an integer type.
 DrawRange limits(DType dtype) {
   if (dtype == DType::boolean) return {0, 2};
   const int value_bits = bits(dtype) - (is_signed(dtype) ? 1 : 0);
@@ -114,7 +114,7 @@ Tensor draw_booleans(const InputDraw& input, NumpyRandom& random) {
            : std::vector<std::uint8_t>(count, static_cast<std::uint8_t>(input.range.low)));
 }
 
-// The dtype that numpy draws in, before conversion to the input's own.
+// The dtype in which numpy draws, before conversion to the input's dtype.
 DType drawn_dtype(DType dtype) {
   if (is_float(dtype)) return DType::f32;
   if (bits(dtype) == 4) return is_signed(dtype) ? DType::i8 : DType::u8;

@@ -8,15 +8,15 @@
 
 namespace vernier {
 
-// The whole of a file. Throws Error, led by "[operation]", when it cannot be read.
+// The bytes of a file. Throws Error, starting with "[operation]", if it cannot be read.
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view operation);
 
 inline std::string_view as_text(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// The lines of a text file, without their ends (a carriage return is part of an end). A final line
-// without an end counts; the end of the last line starts no new one.
+// The lines of a text file, without "\n" or "\r\n". A last line without a line break counts; a line
+// break at the end of the file does not start another line.
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -21,14 +21,14 @@ HWY_INLINE hn::Vec<D> load(D d, const std::uint8_t* from) {
   return hn::PromoteTo(d, hn::LoadU(Bytes<D>(), from));
 }
 
-// Shifts the fraction out and clips.
+// Shifts out the fraction bits and clips to 8 bits.
 template <class D>
 HWY_INLINE void store(D, hn::Vec<D> sum, std::uint8_t* to) {
   const Bytes<D> bytes;
   hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<weight_bits>(sum)), bytes, to);
 }
 
-// A block of columns that is summed in four registers.
+// Sums a block of columns in four registers.
 template <class D>
 HWY_INLINE void weigh_block(D d, const std::uint8_t* rows, std::size_t stride,
                             std::span<const std::int32_t> weights, std::uint8_t* out) {

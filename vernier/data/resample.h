@@ -10,19 +10,18 @@ namespace vernier {
 // lobes then fit in 32 bits.
 inline constexpr int weight_bits = 32 - 8 - 2;
 
-// The inputs that make one output sample: weights.size() of them, from `first`.
+// The input samples that contribute to one output sample: weights.size() of them, from `first`.
 struct Taps {
   int first = 0;
   std::span<const std::int32_t> weights;
 };
 
-// out[i] = the weighted sum of column i over the rows that `rows` and `stride` give, rounded and
-// clipped to 8 bits.
+// out[i] is the sum of weights[k] * rows[k * stride + i] over k, rounded and clipped to 8 bits.
 void weigh_rows(const std::uint8_t* rows, std::size_t stride, std::span<const std::int32_t> weights,
                 std::span<std::uint8_t> out);
 
-// One pixel of out for each of the taps, weighted over the pixels of a row of 1 or 3 channels. A
-// byte past the last pixel of a row of 3 channels is read, and must be there.
+// Computes one pixel of `out` for each of the taps, as a weighted sum over the pixels of a row with
+// 1 or 3 channels. With 3 channels, reads one byte past the last pixel, which must be accessible.
 void weigh_pixels(const std::uint8_t* row, int channels, std::span<const Taps> taps,
                   std::span<std::uint8_t> out);
 

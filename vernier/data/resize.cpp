@@ -17,8 +17,8 @@ namespace {
 constexpr std::array<std::string_view, 6> names = {"nearest", "box",     "bilinear",
                                                    "hamming", "bicubic", "lanczos"};
 
-// The filters, as functions of the distance in samples of the coarser quantizer. The order of every
-// operation is Pillow's: the weights are rounded to fixed point afterwards.
+// The filters, as functions of the distance in pixels of the smaller of input and output. The order
+// of operations is Pillow's, since the weights are then rounded to fixed point.
 double box(double x) { return x > -0.5 && x <= 0.5 ? 1.0 : 0.0; }
 
 double bilinear(double x) {
@@ -72,7 +72,7 @@ struct Range {
   int end = 0;
 };
 
-// The taps of the outputs in `range`, of an axis that goes from `in_size` to `out_size` samples.
+// The taps of some outputs along one axis, and the weights that they point to.
 struct AxisWeights {
   std::vector<std::int32_t> weights;
   std::vector<Taps> taps;
@@ -112,7 +112,7 @@ AxisWeights axis_weights(const Kernel& kernel, int in_size, int out_size, Range 
   return axis;
 }
 
-// The inputs that the taps reach, from the first to one past the last.
+// The range of inputs that the taps read.
 Range reach(const AxisWeights& axis) {
   const Taps& last = axis.taps.back();
   return {axis.taps.front().first, last.first + static_cast<int>(last.weights.size())};
@@ -122,7 +122,7 @@ Image resample_width(const Image& image, Range rows, const AxisWeights& axis) {
   Image out = make_image(static_cast<int>(axis.taps.size()), rows.end - rows.begin, image.channels);
   const std::size_t in_stride = image.pixels.size() / image.height;
   const std::size_t out_stride = out.pixels.size() / out.height;
-  std::vector<std::uint8_t> row(in_stride + 1);  // weigh_pixels reads one byte further
+  std::vector<std::uint8_t> row(in_stride + 1);  // weigh_pixels reads one byte past the end
   for (int y = 0; y < out.height; ++y) {
     std::memcpy(row.data(), &image.pixels[(rows.begin + y) * in_stride], in_stride);
     weigh_pixels(row.data(), image.channels, axis.taps,
@@ -131,7 +131,7 @@ Image resample_width(const Image& image, Range rows, const AxisWeights& axis) {
   return out;
 }
 
-// `top` is the row of the whole image that is the first of this one.
+// `image` holds the rows of the whole image from `top` on.
 Image resample_height(const Image& image, const AxisWeights& axis, int top) {
   Image out = make_image(image.width, static_cast<int>(axis.taps.size()), image.channels);
   const std::size_t stride = out.pixels.size() / out.height;
@@ -143,8 +143,8 @@ Image resample_height(const Image& image, const AxisWeights& axis, int top) {
   return out;
 }
 
-// Pillow rounds to 8 bits between the passes, width first, and leaves out a pass that changes
-// nothing.
+// Pillow resamples the width first, rounds to 8 bits between the passes, and skips a pass that does
+// not change the size.
 Image resample(const Image& image, Size size, Filter filter, ImageRegion region) {
   const Kernel kernel = kernel_of(filter);
   const Range columns{region.left, region.left + region.width};
@@ -159,8 +159,8 @@ Image resample(const Image& image, Size size, Filter filter, ImageRegion region)
   return keeps_height ? narrowed : resample_height(narrowed, vertical, needed.begin);
 }
 
-// Which input each output takes: positions are summed up, not multiplied, as Pillow's affine
-// transform does.
+// The input position of each output. Positions are accumulated, not multiplied, as in Pillow's
+// affine transform.
 std::vector<int> nearest_positions(int in_size, int out_size) {
   const double step = static_cast<double>(in_size) / out_size;
   std::vector<int> positions(out_size);

@@ -10,7 +10,7 @@ namespace vernier {
 // Pillow's resampling filters.
 enum class Filter { nearest, box, bilinear, hamming, bicubic, lanczos };
 
-// "nearest", "bicubic"...; nothing for another name.
+// Parses "nearest", "bicubic"...; nullopt for another name.
 std::optional<Filter> parse_filter(std::string_view name);
 std::string_view filter_name(Filter filter);
 
@@ -28,11 +28,11 @@ struct ImageRegion {
   bool operator==(const ImageRegion&) const = default;
 };
 
-// The bytes that Pillow's Image.resize((width, height), filter) gives. An edge of the size below 1
-// is an Error.
+// The same bytes as Pillow's Image.resize((width, height), filter). Throws Error if width or height
+// is below 1.
 Image resize(const Image& image, Size size, Filter filter);
 
-// The same, cropped to a region inside the resized image; what is cropped away is not computed.
+// Resizes and crops to a region inside the resized image; pixels outside it are not computed.
 Image resize(const Image& image, Size size, Filter filter, ImageRegion region);
 
 // The region must be inside the image.

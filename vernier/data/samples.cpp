@@ -22,7 +22,7 @@ class SampleWindow : public Samples {
   Samples* others() override { return all_.others(); }
 
  private:
-  std::unique_ptr<Samples> owned_;  // null where somebody else owns them
+  std::unique_ptr<Samples> owned_;  // null if the caller owns the samples
   Samples& all_;
   std::int64_t first_;
   std::int64_t count_;

@@ -19,7 +19,7 @@ const std::map<std::string_view, std::string_view> usual_names = {
     {"validation", "validation"}, {"valid", "validation"}, {"val", "validation"},
     {"dev", "validation"}};
 
-// The words of a path, last first: those nearest to the file say most.
+// The words of a path, last first: words near the file name are the most specific.
 std::vector<std::string> words_of(const std::filesystem::path& path) {
   std::vector<std::string> words(1);
   for (const char c : path.generic_string()) {

@@ -7,15 +7,14 @@
 
 namespace vernier {
 
-// The split that a word stands for, by its usual name: "val" and "dev" are "validation"; any other
-// word stands for itself.
+// The canonical name of a split: "val" and "dev" are "validation"; unknown words are unchanged.
 std::string split_name(std::string_view word);
 
-// The split that a path's words name ("data/test-00000-of-00002.parquet"), "" for none.
+// The split named in a path ("data/test-00000-of-00002.parquet"); "" if there is none.
 std::string split_of(const std::filesystem::path& path);
 
-// The files of a split, all of them if `split` is empty and they are of one split at most. `paths`
-// are relative. Throws Error, with the splits there are, when none fits or one has to be chosen.
+// The files of a split; all of them if `split` is empty and the paths name at most one split.
+// `paths` are relative. Throws Error with the known splits if none matches or one must be chosen.
 std::vector<std::filesystem::path> files_of_split(const std::vector<std::filesystem::path>& paths,
                                                   const std::string& split,
                                                   const std::string& subject);

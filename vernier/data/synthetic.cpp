@@ -11,7 +11,7 @@
 namespace vernier {
 namespace {
 
-// The axes of an image, whichever way round they are stored.
+// The sizes of an image tensor's axes, for either channel layout.
 struct ImageAxes {
   std::int64_t images, channels, height, width;
 };
@@ -21,7 +21,7 @@ ImageAxes image_axes(const InputKind& kind, const Shape& shape) {
   return {shape[0], shape[1], shape[2], shape[3]};
 }
 
-// Where a pixel of a picture is in the tensor.
+// The index in the tensor of a pixel of a picture.
 std::size_t pixel_index(const InputKind& kind, const ImageAxes& axes, std::int64_t image,
                         std::int64_t pixel) {
   const std::int64_t area = axes.height * axes.width, all = axes.channels * area;
@@ -36,7 +36,7 @@ Interval range_of(const InputKind& kind, const InputDraw& draw) {
   return {draw.range.low, draw.range.high - 1};
 }
 
-// The real number that the value of [0, 1] stands for. Integers round to nearest.
+// Maps a value in [0, 1] to the range. Rounded to nearest for integer types.
 float scaled(double value, const Interval& range, DType dtype) {
   const double real = range.low + value * (range.high - range.low);
   return static_cast<float>(is_float(dtype) ? real : std::floor(real + 0.5));
@@ -71,7 +71,8 @@ Tensor draw_image(const InputKind& kind, const InputDraw& draw, ImageFamily fami
   return from_floats(draw, values);
 }
 
-// A quantizer's range that is narrower than the waveform's [-1, 1] is that of quieter recordings.
+// If the input's calibration range is narrower than [-1, 1], the model was calibrated with quieter
+// recordings: the waveform is scaled down.
 Tensor draw_audio(const InputKind& kind, const InputDraw& draw, Pcg64& random) {
   const std::int64_t count = draw.shape.back();
   const double loudest =
@@ -83,8 +84,8 @@ Tensor draw_audio(const InputKind& kind, const InputDraw& draw, Pcg64& random) {
   return from_floats(draw, values);
 }
 
-// Ids of a part of the range, for a part of each row one and the same: uniform ones over all of it
-// average away what a single id does.
+// Draws ids from a part of the range, and repeats one id over a part of each row: with uniform ids
+// over the whole range, the effect of a single id averages out.
 Tensor draw_ids(const InputKind& kind, const InputDraw& draw, Pcg64& random) {
   const Interval range = range_of(kind, draw);
   const auto low = static_cast<std::int64_t>(range.low);
@@ -103,7 +104,7 @@ Tensor draw_ids(const InputKind& kind, const InputDraw& draw, Pcg64& random) {
   return from_integers(draw, ids);
 }
 
-// A single number takes the choices in turn.
+// A single number takes the choices in turn, one per sample; elements of a tensor are random.
 Tensor draw_choices(const InputKind& kind, const InputDraw& draw, std::int64_t sample,
                     Pcg64& random) {
   const std::int64_t count = element_count(draw.shape), last = std::ssize(kind.choices) - 1;
@@ -114,8 +115,8 @@ Tensor draw_choices(const InputKind& kind, const InputDraw& draw, std::int64_t s
   return from_floats(draw, values);
 }
 
-// All ones, and in every second sample some zeros at the end of each row, as padding has: a model
-// that ignores its mask must not go unnoticed.
+// All ones; in every second sample, rows end with zeros, as with padding, so that a model that
+// ignores its mask is noticed.
 Tensor draw_mask(const InputDraw& draw, std::int64_t sample) {
   const std::int64_t row = draw.shape.empty() ? 1 : draw.shape.back();
   const std::int64_t most = row / 2,
@@ -149,7 +150,7 @@ Tensor draw_values(const InputKind& kind, InputDraw draw, const DrawKey& key, Pc
   return vernier::draw(draw, key);
 }
 
-// How long the other inputs are: along their second axis, if they have one.
+// The length of the other inputs: the first second axis found, else the longest first axis.
 std::int64_t length_of_others(const SyntheticInputs& inputs, std::size_t input) {
   std::int64_t length = 1;
   for (std::size_t i = 0; i < inputs.draws.size(); ++i) {
@@ -188,7 +189,7 @@ Tensor draw_input(const SyntheticInputs& inputs, std::size_t index, std::int64_t
   return draw_values(kind, draw, key, random);
 }
 
-// The pictures of a tensor, brought to [0, 1].
+// The pictures in a tensor, scaled to [0, 1].
 std::vector<Picture> pictures_of(const Tensor& tensor, const InputKind& kind,
                                  const InputDraw& draw) {
   const ImageAxes axes = image_axes(kind, draw.shape);
@@ -224,8 +225,7 @@ Tensor breed_image(const InputKind& kind, const InputDraw& draw, const Tensor& f
 
 }  // namespace
 
-// Taylor's series around 0 after folding into a quarter of a turn: the first term left out is
-// below 1e-11.
+// Taylor series around 0, after folding into [-1/4, 1/4] turns. The next term is below 1e-11.
 double sine(double turns) {
   double folded = turns - std::floor(turns + 0.5);  // [-0.5, 0.5)
   if (folded > 0.25) folded = 0.5 - folded;
@@ -236,7 +236,7 @@ double sine(double turns) {
   return x * sum;
 }
 
-// exp(-y) is a power of two times exp(-r) with r below ln 2.
+// exp(-y) is computed as a power of two times exp(r), with -ln 2 < r <= 0.
 double bump(double x) {
   constexpr double ln2 = 0.6931471805599453;
   const double y = x * x / 2;

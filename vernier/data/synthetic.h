@@ -13,31 +13,31 @@
 
 namespace vernier {
 
-// Kinds of pictures. None is right for every model: the caller tries them and keeps what fits.
+// Kinds of synthetic pictures. None suits every model: the caller tries several and keeps the best.
 enum class ImageFamily { octaves, strokes, blobs, dead_leaves, pink_noise, gradient };
 inline constexpr std::array image_families = {ImageFamily::octaves,    ImageFamily::strokes,
                                               ImageFamily::blobs,      ImageFamily::dead_leaves,
                                               ImageFamily::pink_noise, ImageFamily::gradient};
 std::string_view family_name(ImageFamily family);  // "octave noise", "dead leaves"
 
-// How the inputs of a model are drawn: `draws` and `kinds` are in the order of its inputs. The
-// range of a kind goes before that of its draw; leave it out of the kind where the user gave one.
+// How the inputs of a model are drawn; `draws` and `kinds` are in the order of its inputs. The
+// range of a kind takes precedence over that of its draw, so leave it out if the user gave a range.
 struct SyntheticInputs {
   std::vector<InputDraw> draws;
   std::vector<InputKind> kinds;
   std::uint64_t seed = 42;
-  std::map<std::size_t, Tensor> constants = {};  // inputs, by position, that are not drawn
+  std::map<std::size_t, Tensor> constants = {};  // fixed inputs, by position; not drawn
 };
 
-// Inputs like those that a model is made for. They depend on seed, sample, family and the position
-// of the input alone, and are the same bytes on every CPU and with every compiler: they are
-// computed with additions, multiplications, divisions and square roots. (Only what is drawn as
-// draw() does, InputRole::values without means, is numpy's.)
+// Synthetic inputs that resemble real ones. They depend only on seed, sample, family and the
+// position of the input, and are the same bytes on every CPU and with every compiler: they are
+// computed with additions, multiplications, divisions and square roots. (InputRole::values without
+// means is drawn by draw(), as numpy does.)
 std::vector<Tensor> draw_sample(const SyntheticInputs& inputs, std::int64_t sample,
                                 ImageFamily family);
 
-// A sample made of two others: images are blended, made paler, brighter or darker, blurred, cut and
-// pasted or flipped; other inputs are the first parent's. `child` says which draw it is.
+// A sample made from two others: images are blended, changed in contrast or brightness, blurred,
+// pasted into each other or flipped; other inputs are those of `first`. `child` seeds the choice.
 std::vector<Tensor> breed(const SyntheticInputs& inputs, std::span<const Tensor> first,
                           std::span<const Tensor> second, std::int64_t child);
 

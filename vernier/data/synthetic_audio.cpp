@@ -9,20 +9,20 @@ namespace {
 
 constexpr double sample_rate = 16000;
 constexpr int harmonics = 29;
-constexpr std::int64_t frame = 160;  // samples between two settings of the harmonics' gains
+constexpr std::int64_t frame = 160;  // samples between updates of the harmonics' gains
 
-// Where the mouth resonates, in Hz.
+// A resonance of the vocal tract; centre and width are in Hz.
 struct Formant {
   double centre, width, gain;
 };
 
-// A voice: its pitch glides between targets, its vowels change with the syllables.
+// A synthetic voice: its pitch glides between random targets, each syllable has other formants.
 class Voice {
  public:
   explicit Voice(Pcg64& random)
       : random_(random), syllables_a_second_(uniform(random, 2, 5)), from_(pitch()), to_(pitch()) {
     begin_syllable();
-    sounding_ = true;  // the first one, so that no short clip is silent
+    sounding_ = true;  // the first syllable sounds, so that a short clip is not silent
     position_ = uniform(random, 0.2, 0.4);
   }
 
@@ -38,7 +38,7 @@ class Voice {
  private:
   double pitch() { return uniform(random_, 90, 220); }
   double hertz() const { return from_ + (to_ - from_) * position_; }
-  // Half a sine, squared: silence at both ends of a syllable.
+  // Half a sine wave, squared: zero at both ends of a syllable.
   double envelope() const {
     const double rise = sine(position_ / 2);
     return rise * rise;
@@ -79,7 +79,7 @@ class Voice {
   Pcg64& random_;
   double syllables_a_second_;
   double from_, to_;     // pitch, in Hz
-  double position_ = 0;  // in the syllable, 0 to 1
+  double position_ = 0;  // within the syllable, 0 to 1
   bool sounding_ = true;
   double turns_ = 0;
   std::int64_t count_ = 0;

@@ -7,7 +7,7 @@
 namespace vernier {
 namespace {
 
-// One number for each pixel.
+// One channel: a number for each pixel.
 class Plane {
  public:
   Plane(std::int64_t height, std::int64_t width, double value = 0)
@@ -31,7 +31,7 @@ class Plane {
 double mix(double low, double high, double share) { return low + (high - low) * share; }
 double unit(Pcg64& random) { return uniform(random, 0, 1); }
 
-// Adds noise whose spots are `cell` pixels wide: random numbers on a lattice, smoothly between.
+// Adds noise with features of `cell` pixels: random numbers on a lattice, smoothly interpolated.
 void add_noise(Plane& plane, double cell, double amplitude, Pcg64& random) {
   const auto rows = static_cast<std::int64_t>(static_cast<double>(plane.height()) / cell) + 2;
   const auto columns = static_cast<std::int64_t>(static_cast<double>(plane.width()) / cell) + 2;
@@ -53,8 +53,8 @@ void add_noise(Plane& plane, double cell, double amplitude, Pcg64& random) {
     }
 }
 
-// Noise of every size from half the picture down to `finest` pixels; each halving of the size
-// multiplies the amplitude by `decay`.
+// Sums noise of feature sizes from half the picture down to `finest` pixels; each halving of the
+// size multiplies the amplitude by `decay`.
 Plane octaves(std::int64_t height, std::int64_t width, double finest, double decay, Pcg64& random) {
   Plane plane(height, width);
   double amplitude = 1;
@@ -65,7 +65,7 @@ Plane octaves(std::int64_t height, std::int64_t width, double finest, double dec
   return plane;
 }
 
-// Brings the values to [low, high].
+// Scales the values linearly to [low, high].
 void stretch(Plane& plane, double low, double high) {
   const auto [least, most] = std::ranges::minmax(plane.values());
   const double scale = most > least ? (high - low) / (most - least) : 0;
@@ -75,14 +75,14 @@ void stretch(Plane& plane, double low, double high) {
 struct Ends {
   double low, high;
 };
-// Where the darkest and the lightest pixel are: at least `contrast` apart.
+// The values of the darkest and the lightest pixel, at least `contrast` apart.
 Ends random_ends(double contrast, Pcg64& random) {
   const double width = uniform(random, contrast, 1);
   const double low = uniform(random, 0, 1 - width);
   return {low, low + width};
 }
 
-// A picture whose channels share most of their brightness, as photographs' do.
+// A picture whose channels share most of their brightness, as in photographs.
 template <typename Draw>
 Picture coloured(std::int64_t channels, std::int64_t height, std::int64_t width, Pcg64& random,
                  const Draw& draw) {
@@ -123,7 +123,7 @@ Plane strokes(std::int64_t height, std::int64_t width, Pcg64& random) {
         const double cover = std::clamp(thickness - std::sqrt(ex * ex + ey * ey) + 0.5, 0.0, 1.0);
         plane.at(y, x) = std::max(plane.at(y, x), light * cover);
       }
-    if (unit(random) < 0.7) {  // most lines go on where the last one ended
+    if (unit(random) < 0.7) {  // most lines start where the previous one ended
       x0 = x1;
       y0 = y1;
     } else {
@@ -169,7 +169,7 @@ Plane blobs(std::int64_t height, std::int64_t width, Pcg64& random) {
   return plane;
 }
 
-// Discs that cover each other, small ones more often than large ones, each with a texture.
+// Overlapping textured discs, small ones more frequent than large ones.
 Picture dead_leaves(std::int64_t channels, std::int64_t height, std::int64_t width, Pcg64& random) {
   Picture picture{channels, height, width,
                   std::vector<float>(static_cast<std::size_t>(channels * height * width), 0.5f)};
@@ -203,7 +203,7 @@ Picture dead_leaves(std::int64_t channels, std::int64_t height, std::int64_t wid
   return picture;
 }
 
-// Even light that changes slowly in one direction, with hardly any noise.
+// Brightness that changes slowly in one direction, with little noise.
 Picture gradient(std::int64_t channels, std::int64_t height, std::int64_t width, Pcg64& random) {
   Picture picture{channels, height, width, {}};
   const double direction = unit(random);
@@ -246,7 +246,7 @@ Picture blurred(Picture source) {
   return result;
 }
 
-// A part of the second, between a quarter and three quarters of each side, put on the first.
+// Pastes a part of the second picture, a quarter to three quarters of each side, onto the first.
 Picture pasted(Picture first, Picture second, Pcg64& random) {
   const auto part = [&](std::int64_t size) {
     const std::int64_t length = whole_number(random, size / 4, size * 3 / 4);

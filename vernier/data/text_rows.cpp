@@ -62,7 +62,7 @@ void read_array(const fs::path& path, std::int64_t most, Rows& rows) {
   }
 }
 
-// Absolute, with the signs of patterns standing for themselves.
+// The absolute path with glob characters escaped for DuckDB.
 std::string literal_path(const fs::path& path) {
   std::string literal;
   for (const char c : fs::absolute(path).string())

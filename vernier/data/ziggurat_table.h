@@ -5,9 +5,10 @@
 
 namespace vernier {
 
-// One strip of the normal density's ziggurat, of 256: a 52-bit draw below `inside` is accepted at
-// once, `width` turns a draw into a coordinate, `height` is the density at the strip's edge. These
-// are numpy's own numbers: recomputed ones differ in the last bits, and so would the samples.
+// One of the 256 strips of the ziggurat for the normal distribution: a 52-bit draw below `inside`
+// is accepted at once, `width` scales a draw to a coordinate, `height` is the density at the
+// strip's edge. The numbers are copied from numpy: recomputed ones, and so the samples, would
+// differ in the last bits.
 struct ZigguratStrip {
   std::uint64_t inside;
   double width;

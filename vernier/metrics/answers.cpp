@@ -16,7 +16,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Of the words that both have, as often as both have them.
+// F1 of the words that both answers share, counted with multiplicity.
 double shared_words_f1(const std::string& answer, const std::string& right) {
   const std::vector<std::string> found = words_of(answer), wanted = words_of(right);
   if (found.empty() || wanted.empty()) return found.empty() == wanted.empty() ? 1 : 0;

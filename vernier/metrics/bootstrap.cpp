@@ -12,8 +12,8 @@
 namespace vernier {
 namespace {
 
-// SplitMix64: a counter stepped by the golden ratio, mixed. Resampling needs no more, and it is the
-// same everywhere.
+// SplitMix64: a counter incremented by the golden ratio, then mixed. It is sufficient for
+// resampling and gives the same numbers everywhere.
 class SplitMix64 {
  public:
   explicit SplitMix64(std::uint64_t seed) : state_(seed) {}

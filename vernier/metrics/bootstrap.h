@@ -17,18 +17,19 @@ struct BootstrapOptions {
   double level = 0.95;
 };
 
-// A statistic of the samples whose numbers are given; a number may occur more than once.
+// Computes a statistic of the samples with these numbers; a number may occur more than once.
 using Statistic = std::function<double(std::span<const std::int64_t> samples)>;
 
-// The percentile bootstrap interval: the statistic of `resamples` draws of `count` samples with
-// replacement, and the quantiles between which `level` of them lie (interpolated linearly). The
-// same seed gives the same interval on every machine. NaN for no samples, or where a draw gives
+// The percentile bootstrap interval: draws `count` samples with replacement `resamples` times, and
+// returns the quantiles (linearly interpolated) that enclose the share `level` of the statistics.
+// The same seed gives the same interval on every machine. NaN without samples, or if a statistic is
 // NaN.
 ConfidenceInterval bootstrap_interval(std::int64_t count, const Statistic& statistic,
                                       const BootstrapOptions& options = {});
 
-// The samples with which an interval that holds the limit would not, were the value the same: its
-// width falls with their root. Rounded up to two digits.
+// An interval that contains the limit decides nothing. This is the number of samples with which it
+// would no longer contain the limit, if the value stayed the same: the width shrinks with the
+// square root of the number of samples. Rounded up to two digits; always more than `samples`.
 double deciding_samples(std::int64_t samples, double value, const ConfidenceInterval& interval,
                         double limit);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double length_floor = 1e-9;
 constexpr std::int64_t most_rows =
-    1 << 29;  // what the index beside a candidate's similarity has room for
+    1 << 29;  // a row's index must fit into the 29 bits of Candidate (neighbours.cpp)
 
 void check(const TensorView& tensor) {
   const bool is_matrix = tensor.shape.size() == 2 && tensor.shape[1] > 0;
@@ -23,8 +23,8 @@ void check(const TensorView& tensor) {
                             tensor.name, format_shape(tensor.shape)));
 }
 
-// The sum of squares of each row: NaN or infinite if an element is, as float32 squares cannot
-// overflow in float64.
+// The sum of squares of each row. It is NaN or infinite only if an element is, since squares of
+// float32 cannot overflow in float64.
 std::vector<double> row_squares(std::span<const float> values, std::int64_t dims, int threads) {
   std::vector<double> squares(values.size() / dims);
   constexpr std::int64_t rows_per_task = 64;
@@ -38,7 +38,7 @@ std::vector<double> row_squares(std::span<const float> values, std::int64_t dims
   return squares;
 }
 
-// A few columns at a time, which stay in the first-level cache while each row adds to them.
+// Fills a few columns at a time, so that they stay in the L1 cache while the rows are written.
 void fill_panel(const Embeddings& embeddings, std::int64_t panel, std::span<PanelColumn> columns) {
   constexpr std::size_t step = 64;
   const std::int64_t first = panel * panel_rows;

@@ -11,16 +11,16 @@
 
 namespace vernier {
 
-// Embeddings ready for cosine similarities. The similarity of two rows is their inner product times
-// their scales, 1 / max(length, 1e-9), all in float64. Elements are taken as float32; rows with NaN
-// or infinity are left out.
+// Embeddings prepared for cosine similarities. The similarity of two rows is their inner product
+// times their scales, 1 / max(L2 norm, 1e-9), all in float64. Elements are converted to float32;
+// rows with NaN or infinity are left out.
 struct Embeddings {
-  std::int64_t source_rows = 0;           // with the rows left out
-  std::vector<std::int32_t> row_numbers;  // where each row was in the source
+  std::int64_t source_rows = 0;           // including the rows left out
+  std::vector<std::int32_t> row_numbers;  // index of each row in the source
   std::vector<double> scales;             // of each row
   PanelMatrix unit_rows;                  // the rows scaled to length 1 and rounded to float32
   std::span<const float> source;          // the tensor's own elements if it is float32
-  std::vector<float> converted;           // else these
+  std::vector<float> converted;           // the converted elements if it is not float32
 
   std::int64_t rows() const { return static_cast<std::int64_t>(row_numbers.size()); }
   std::int64_t dims() const { return unit_rows.dims; }
@@ -31,10 +31,10 @@ struct Embeddings {
   }
 };
 
-// Of a tensor [rows, dims], which must outlive the result; anything else is an Error.
+// Prepares a tensor [rows, dims], which must outlive the result. Throws Error for another shape.
 Embeddings prepare_embeddings(const TensorView& tensor, int threads);
 
-// Similarities of one row with others: widens that row once.
+// Computes the similarities of one row with others; widens that row to float64 once.
 class RowSimilarity {
  public:
   RowSimilarity(const Embeddings& embeddings, std::int64_t row);

@@ -8,27 +8,28 @@
 
 namespace vernier {
 
-// A named entity: its type, and the words that it spans, both included.
+// A named entity: its type and the words [first, last] that it spans.
 struct Entity {
   std::string type;
   std::int64_t first = 0, last = 0;
   auto operator<=>(const Entity&) const = default;
 };
 
-// The entities of tags such as "B-PER", "I-PER", "O", read as conlleval does: an I- that follows no
-// entity of its type begins one; E- and S- end one. A tag without a prefix is a type of its own.
+// The entities of tags such as "B-PER", "I-PER", "O", read as by conlleval: an I- that does not
+// follow an entity of its type begins one; E- and S- end one. A tag without a prefix is read as I-
+// of that type.
 std::vector<Entity> find_entities(std::span<const std::string> tags);
 
-// Entities of one type, or of all.
+// Counts of entities of one type, or of all types.
 struct EntityCounts {
   std::int64_t right = 0, predicted = 0, expected = 0;
   EntityCounts& operator+=(const EntityCounts& more);
-  double precision() const;  // in percent; 0 where nothing was predicted
+  double precision() const;  // in percent; 0 if nothing was predicted
   double recall() const;
   double f1() const;
 };
 
-// What one sentence adds: of each type, and of its words those whose tag is right.
+// Counts for one sentence, or summed over several: entities by type, and words with the right tag.
 struct TaggedWords {
   std::map<std::string, EntityCounts> types;
   std::int64_t right = 0, words = 0;

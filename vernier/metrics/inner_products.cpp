@@ -9,12 +9,12 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-// The highway header expands once per target; these do not.
+// Highway includes this file once per target; these definitions are needed once.
 #ifndef VERNIER_INNER_PRODUCTS_ONCE
 #define VERNIER_INNER_PRODUCTS_ONCE
 namespace vernier {
-// Coordinates summed in one accumulator before it is added to the tile: a chunk of both panels
-// fits the first-level cache, and rounding errors grow with the chunk, not with the dims.
+// The number of coordinates summed in one accumulator before it is added to the tile. A chunk of
+// both panels fits into the L1 cache, and rounding errors grow with the chunk, not with the dims.
 constexpr std::int64_t chunk_dims = 128;
 constexpr int running_sums = 32;
 }  // namespace vernier
@@ -26,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::CappedTag<float, 16>;
 constexpr int lanes = hn::MaxLanes(Floats());
-// Accumulators: rows x 2 vectors. 32 registers hold 8 x 2, 16 registers 4 x 2.
+// The accumulators are tile_rows x 2 vectors: 8 x 2 with 32 registers, 4 x 2 with 16.
 constexpr int tile_rows = (HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64) ? 8 : 4;
 constexpr int tile_columns = 2 * lanes;
 
@@ -67,7 +67,7 @@ ProductTile panel_products(const PanelColumn* rows, const PanelColumn* columns, 
   return tile;
 }
 
-// Bit i: lane i of value is above that of threshold.
+// Bit i is set if lane i of `value` is above lane i of `threshold`.
 HWY_INLINE std::uint32_t bits_above(hn::Vec<Floats> value, hn::Vec<Floats> threshold) {
   const Floats d;
   std::uint8_t bytes[8] = {};
@@ -113,7 +113,7 @@ HWY_INLINE void add_terms(const T* left, const float* right,
     sums[v] = hn::MulAdd(load_f64(left + v * sum_lanes), load_f64(right + v * sum_lanes), sums[v]);
 }
 
-// Sum i and sum i + 16, then of those i and i + 8, and so on.
+// Adds sums i and i + 16, then i and i + 8 of the results, and so on.
 HWY_INLINE double sum_in_a_tree(hn::Vec<Doubles> (&sums)[sum_vectors]) {
 #pragma GCC unroll 16
   for (int half = sum_vectors / 2; half > 0; half /= 2)
@@ -126,7 +126,7 @@ HWY_INLINE double sum_in_a_tree(hn::Vec<Doubles> (&sums)[sum_vectors]) {
   return lanes_left[0];
 }
 
-// Running sum i takes the terms i, i + 32, i + 64, …; what is missing of the last 32 is zero.
+// Running sum i takes the terms i, i + 32, i + 64, …; the last 32 are padded with zeros.
 template <typename T>
 HWY_INLINE double exact_product_of(const T* left, const float* right, std::int64_t dims) {
   hn::Vec<Doubles> sums[sum_vectors];
@@ -188,9 +188,9 @@ double exact_product(std::span<const float> left, std::span<const float> right) 
                                                  static_cast<std::int64_t>(left.size()));
 }
 
-// A sum of n float32 products errs by at most n·u·Σ|xy| to first order (u = 2^-24), and Σ|xy| is at
-// most 1: chunk_dims roundings within a chunk, one for each chunk that is added, one in each
-// factor, and one for the lengths. The tenth on top covers the higher orders.
+// The error of a sum of n float32 products is at most n·u·Σ|xy| to first order (u = 2^-24), and
+// Σ|xy| is at most 1. There are up to chunk_dims roundings within a chunk, one for each chunk, one
+// in each factor, and one for the lengths. The factor 1.1 covers higher orders.
 float panel_product_error(std::int64_t dims) {
   const std::int64_t chunks = (dims + chunk_dims - 1) / chunk_dims;
   const std::int64_t roundings = std::min(dims, chunk_dims) + chunks + 3;

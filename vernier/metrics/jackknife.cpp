@@ -9,15 +9,15 @@ namespace vernier {
 namespace {
 
 struct Moments {
-  double error = 0;     // standard, of the mean
-  double skewness = 0;  // without its bias
+  double error = 0;     // standard error of the mean
+  double skewness = 0;  // corrected for bias
 };
 
 Moments moments_of(double value, std::span<const double> without_each) {
   const auto n = static_cast<double>(without_each.size());
   double mean = 0;
   for (const double each : without_each) mean += each / n;
-  // A sample's pseudo-value less their mean: (n - 1) (mean - the value without it).
+  // A sample's pseudo-value minus the mean pseudo-value: (n - 1) (mean - the value without it).
   double squares = 0, cubes = 0;
   for (const double each : without_each) {
     const double pseudo = (n - 1) * (mean - each);

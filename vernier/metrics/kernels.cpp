@@ -34,7 +34,7 @@ class Side {
     return widened;
   }
 
-  // The same in float64, for what goes element by element.
+  // Elements [begin, begin + count) in float64.
   std::vector<double> read_f64(std::size_t begin, std::size_t count) const {
     std::vector<double> widened(count);
     widen(tensor_, static_cast<std::int64_t>(begin), widened);
@@ -57,7 +57,7 @@ class Measurement {
     const ChunkSums total =
         sum_pairwise(0, count, chunk_size,
                      [&](std::size_t begin, std::size_t size) { return chunk(begin, size); });
-    // numpy adds to 0, so that no sum is -0.
+    // numpy starts at 0, so its sums are never -0.
     sums_.count = static_cast<std::int64_t>(count);
     sums_.reference_squares = total.reference_squares;
     sums_.candidate_squares = total.candidate_squares;
@@ -71,7 +71,8 @@ class Measurement {
  private:
   ChunkSums chunk(std::size_t begin, std::size_t count) {
     const ChunkSums chunk = sum_chunk(reference_.read(begin, count), candidate_.read(begin, count));
-    // Any NaN or infinity shows in a sum of squares; so does overflow, which costs only time.
+    // Any NaN or infinity makes a sum of squares non-finite. So does overflow: then scan_chunk() is
+    // not needed, but harmless.
     if (!std::isfinite(chunk.reference_squares) || !std::isfinite(chunk.candidate_squares)) {
       scan_chunk(begin, count);
     } else {
@@ -81,7 +82,7 @@ class Measurement {
     return chunk;
   }
 
-  // A chunk that may hold NaN or infinity, element by element.
+  // Handles a chunk that may hold NaN or infinity element by element.
   void scan_chunk(std::size_t begin, std::size_t count) {
     const auto reference = reference_.read_f64(begin, count);
     const auto candidate = candidate_.read_f64(begin, count);
@@ -106,7 +107,7 @@ class Measurement {
     max_leaf_size_ = count;
   }
 
-  // As numpy's max and argmax: NaN wins, and the first of equals.
+  // Like numpy's max and argmax: NaN wins, and the first of equal elements.
   void finish() {
     if (sums_.count > 0) sums_.max_abs_difference_index = first_nan_ < 0 ? find_max() : first_nan_;
     if (first_nan_ >= 0) sums_.max_abs_difference = nan;
@@ -152,12 +153,12 @@ bool fit_f32(const TensorView& reference, const TensorView& candidate) {
   return fits_f32(reference.dtype) && fits_f32(candidate.dtype);
 }
 
-// What numpy's max gives: NaN wins.
+// Like numpy's max: NaN wins.
 double max_or_nan(double left, double right) {
   return std::isnan(left) || left > right ? left : right;
 }
 
-// Whether the maximum of the two is in the second: NaN wins, then the first of equals.
+// Whether the maximum difference is in the second part: NaN wins, and the first of equals.
 bool second_has_max(const PairSums& first, const PairSums& second) {
   if (first.count == 0 || second.count == 0) return second.count > 0;
   return !std::isnan(first.max_abs_difference) &&

@@ -6,8 +6,8 @@
 
 namespace vernier {
 
-// Everything one pass over a pair gives. Sums run in the order of numpy 2.4, so each equals its
-// float64 expression bit for bit; where numpy propagates NaN, so does this.
+// The results of one pass over a pair. Sums are added in the order of numpy 2.4, so each equals the
+// numpy expression in float64 bit for bit; NaN propagates as in numpy.
 struct PairSums {
   std::int64_t count = 0;
   double reference_squares = 0;                // sum r*r
@@ -17,13 +17,13 @@ struct PairSums {
   double abs_differences = 0;                  // sum |r-c|
   double max_abs_reference = 0;                // max |r|
   double max_abs_difference = 0;               // max |r-c|
-  std::int64_t max_abs_difference_index = -1;  // first such element, -1 if empty
+  std::int64_t max_abs_difference_index = -1;  // of the first such element; -1 if empty
   std::int64_t reference_nan = 0, reference_inf = 0;
   std::int64_t candidate_nan = 0, candidate_inf = 0;
   bool operator==(const PairSums&) const = default;
 };
 
-// The two of them that SQNR is made of.
+// The sums that SQNR is computed from.
 struct NoiseSums {
   std::int64_t count = 0;
   double reference_squares = 0;
@@ -31,13 +31,13 @@ struct NoiseSums {
   bool operator==(const NoiseSums&) const = default;
 };
 
-// One pass over a pair, on one core. Shapes may differ, element counts may not: throws Error.
+// One pass over a pair, on one core. Shapes may differ; throws Error if the element counts differ.
 PairSums measure(const TensorView& reference, const TensorView& candidate);
-// The same bits in less time, where SQNR is all that is asked for.
+// The same sums as measure(), bit for bit, in less time, for callers that need only SQNR.
 NoiseSums measure_noise(const TensorView& reference, const TensorView& candidate);
 
-// The sums of a first and a second part taken as one tensor, the second behind the first. Adding up
-// samples in this way is defined by their order: pool them in sample order.
+// The sums of two tensors, concatenated. The result depends on the order: pool samples in the order
+// of their numbers.
 PairSums pool(const PairSums& first, const PairSums& second);
 NoiseSums pool(const NoiseSums& first, const NoiseSums& second);
 

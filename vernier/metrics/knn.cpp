@@ -33,8 +33,8 @@ void cast(Votes& votes, std::int64_t label, double weight) {
     votes.emplace_back(label, weight);
 }
 
-// A temperature near 0 makes exp(similarity / temperature) overflow; only the ratios matter, so the
-// best neighbour's vote is 1.
+// With a temperature near 0, exp(similarity / temperature) would overflow. Only ratios matter, so
+// votes are scaled to make the best neighbour's vote 1.
 double weight(double similarity, double best, double temperature) {
   return temperature == 0 ? similarity : std::exp((similarity - best) / temperature);
 }

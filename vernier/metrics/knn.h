@@ -9,14 +9,14 @@
 namespace vernier {
 
 struct VoteOptions {
-  double temperature = 0;  // 0: a neighbour's vote is its similarity; else exp(similarity / it)
-  std::int64_t depth = 5;  // classes ranked
+  double temperature = 0;  // a vote is exp(similarity / temperature), or the similarity if 0
+  std::int64_t depth = 5;  // number of ranked classes
 };
 
-// Lets the neighbours of each query vote for their labels: the votes of a class are added up in the
-// order of the neighbours, and the classes with the most are the query's ranking; equal sums in the
-// order of each class's first vote. `labels` are those of the rows the neighbours were searched
-// among. A negative or NaN temperature, or a neighbour without a label, is an Error.
+// Ranks the classes of each query by the votes of its neighbours. The votes of a class are added in
+// the order of the neighbours; classes with equal sums are ranked by their first vote. `labels` are
+// those of the rows that were searched. Throws Error for a negative or NaN temperature, a depth
+// below 1, or a neighbour without a label.
 Rankings rank_by_vote(const Neighbours& neighbours, std::span<const std::int64_t> labels,
                       const VoteOptions& options = {});
 

@@ -13,19 +13,19 @@
 namespace vernier {
 namespace {
 
-// How the search works. All products are computed in float32, a tile of 32 x 32 at a time; when
-// every row is compared with every other, only the tiles on and above the diagonal, each of which
-// serves its rows and its columns. A row keeps a shortlist of somewhat more than k candidates. The
-// error of a float32 product has a bound, so it is known which candidates could be among the k
-// nearest; these are scored again in float64. If the shortlist is too short to hold them all, the
-// row is scored against everything in float64.
+// How the search works. All products are computed in float32, a tile of 32 x 32 at a time. In
+// leave-one-out search, only tiles on and above the diagonal are computed, and each serves its rows
+// and its columns. Each row keeps a shortlist of somewhat more than k candidates. The error of a
+// float32 product is bounded, so it is known which candidates could be among the k nearest; these
+// are scored again in float64. If the shortlist is too short to hold them all, the row is scored
+// against all others in float64.
 
-constexpr float nothing = -2;  // below every cosine
+constexpr float nothing = -2;  // below every cosine: no candidate
 constexpr std::int64_t panels_per_block = 4;
-constexpr std::int64_t longest_shortlist = 1000;  // from here on scoring everything is faster
+constexpr std::int64_t longest_shortlist = 1000;  // above this k, scoring everything is faster
 
-// A similarity and an index in one number that sorts by similarity: a float32 leaves the low 29
-// bits of a float64 free.
+// A similarity and an index packed into one double that sorts by similarity: a float32 widened to
+// float64 leaves the low 29 bits free.
 class Candidate {
  public:
   static constexpr std::uint64_t index_bits = (1u << 29) - 1;
@@ -47,29 +47,29 @@ class Candidate {
   double key_;
 };
 
-// The best candidates of every query so far, sorted. A few more than k, so that near ties at the
-// k-th place seldom need the whole row.
+// The best candidates of every query so far, sorted. Holds a few more than k, so that near ties at
+// the k-th place rarely require scoring the whole row.
 class Shortlists {
  public:
   Shortlists(std::int64_t rows, std::int64_t k)
       : capacity_(k + 4 + k / 16),
         keys_(rows * capacity_, nothing),
         thresholds_((rows + panel_rows - 1) / panel_rows * panel_rows, nothing) {
-    std::fill(thresholds_.begin() + rows, thresholds_.end(), 2.0f);  // no row: takes nothing
+    std::fill(thresholds_.begin() + rows, thresholds_.end(), 2.0f);  // padding accepts nothing
   }
 
   std::int64_t capacity() const { return capacity_; }
-  // What is not in a row's list is not above its threshold.
+  // Candidates that are not in the row's list are not above this similarity.
   float threshold(std::int64_t row) const { return thresholds_[row]; }
   std::span<const float, panel_rows> thresholds(std::int64_t panel) const {
     return std::span<const float, panel_rows>(&thresholds_[panel * panel_rows], panel_rows);
   }
-  // Best first; places not yet taken hold no candidate.
+  // Best first; a place that is not taken holds a candidate that does not exist().
   Candidate at(std::int64_t row, std::int64_t place) const {
     return Candidate(keys_[row * capacity_ + place]);
   }
-  // Every place takes the middle of its own key, the one before it and the new one: no branches, as
-  // where the new one belongs cannot be predicted.
+  // Every place takes the median of its own key, the previous place's key and the new key. Without
+  // branches, since the place of a new key cannot be predicted.
   void insert(std::int64_t row, Candidate candidate) {
     double* const keys = &keys_[row * capacity_];
     const double key = candidate.key();
@@ -116,7 +116,7 @@ class Search {
 
   bool leaves_one_out() const { return &queries_ == &bank_; }
 
-  // Blocks of panels small enough for the second-level cache, one pair of blocks at a time.
+  // Processes pairs of blocks of panels; two blocks fit into the L2 cache.
   void fill_shortlists() {
     const std::int64_t rows =
         (queries_.unit_rows.panels() + panels_per_block - 1) / panels_per_block;
@@ -148,7 +148,7 @@ class Search {
       offer_to_columns(tile, row_panel, column_panel);
   }
 
-  // The last panel may have fewer than 32 rows.
+  // Masks the padding rows of the last panel.
   void mask_missing(ProductTile& tile, std::int64_t column_panel) const {
     const std::int64_t present = bank_.rows() - column_panel * panel_rows;
     if (present >= panel_rows) return;
@@ -174,7 +174,7 @@ class Search {
               tile.values[r][std::countr_zero(bits)]);
   }
 
-  // The threshold may have risen since the tile was compared with it.
+  // Compares again, since the threshold may have risen after the mask was computed.
   void offer(std::int64_t query_panel, int query, std::int64_t bank_panel, int index,
              float similarity) {
     const std::int64_t row = query_panel * panel_rows + query;
@@ -197,8 +197,8 @@ class Search {
     }
   }
 
-  // Float64 similarities of every candidate that could be among the k nearest: one that is in
-  // float32 more than twice the error below the k-th has k better ones in float64.
+  // The float64 similarities of all candidates that could be among the k nearest. A candidate more
+  // than twice the error bound below the k-th in float32 has k better ones in float64.
   std::vector<Scored> score(std::int64_t row) const {
     if (!uses_shortlists_) return score_all(row);
     const float cutoff =

@@ -15,13 +15,14 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// numpy keeps eight running sums over stride 8 in a leaf: two vectors of four lanes, or more of
-// fewer. One of eight would be slower: CPUs that split it widen float32 with an extra shuffle.
+// In a leaf, numpy keeps eight running sums with stride 8: here two vectors of four lanes, or more
+// vectors of fewer lanes. One vector of eight lanes would be slower on CPUs that split it, since
+// they widen float32 with an extra shuffle.
 constexpr std::size_t stride = 8;
 using Tag = hn::CappedTag<double, 4>;
 using Vector = hn::Vec<Tag>;
 
-// What is summed: all five, or the first two.
+// The sums of a pass: all five, or the first two.
 enum Sum { reference_squares, difference_squares, candidate_squares, products, abs_differences };
 constexpr std::size_t all_sums = 5, noise_sums = 2;
 
@@ -48,12 +49,12 @@ HWY_INLINE Vector widen(hn::Vec<hn::Rebind<float, Tag>> values) {
 HWY_INLINE Vector add_product(double, Vector sum, Vector left, Vector right) {
   return hn::Add(sum, hn::Mul(left, right));
 }
-// The product of two float32 is exact in float64, so fused or not, there is one rounding.
+// The product of two float32 is exact in float64, so there is one rounding, fused or not.
 HWY_INLINE Vector add_product(float, Vector sum, Vector left, Vector right) {
   return hn::MulAdd(left, right, sum);
 }
 
-// Tensors may sit at any address, so elements are not dereferenced in place.
+// Tensors may be unaligned, so elements are copied.
 template <typename T>
 double element(const T* from) {
   T value;
@@ -73,7 +74,7 @@ HWY_INLINE Row<sum_count> add(const Row<sum_count>& left, const Row<sum_count>& 
 #undef VERNIER_FOUR_LANES
 #if HWY_MAX_BYTES >= 32 && !HWY_HAVE_SCALABLE
 #define VERNIER_FOUR_LANES 1
-// Four sums of four lanes each: (a0+a1)+(a2+a3), the same of b, of c and of e.
+// The horizontal sums of four vectors: (a0+a1)+(a2+a3) in lane 0, then those of b, c and e.
 HWY_INLINE Vector add_lanes(Vector a, Vector b, Vector c, Vector e) {
   const Tag d;
   const Vector ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
@@ -84,7 +85,7 @@ HWY_INLINE Vector add_lanes(Vector a, Vector b, Vector c, Vector e) {
 #define VERNIER_FOUR_LANES 0
 #endif
 
-// The running sums and maxima of one vector of lanes.
+// Running sums and maxima, one vector each.
 template <typename T, std::size_t sum_count>
 struct Running {
   using Narrow = hn::Rebind<T, Tag>;
@@ -108,7 +109,7 @@ struct Running {
   }
 
 #if VERNIER_FOUR_LANES
-  // ((0+1)+(2+3))+((4+5)+(6+7)) of each sum, where `this` has the lanes 0 to 3.
+  // ((0+1)+(2+3))+((4+5)+(6+7)) for each sum; `this` has lanes 0 to 3, `high` has 4 to 7.
   HWY_INLINE Row<sum_count> total(const Running& high) const {
     const Tag d;
     Row<sum_count> row;
@@ -136,7 +137,7 @@ struct Running {
 #endif
 };
 
-// Goes through the leaves of one chunk and, with all sums, keeps their maxima.
+// Sums the leaves of one chunk; with all_sums, also tracks the maxima.
 template <typename T, std::size_t sum_count>
 class Chunk {
  public:
@@ -170,7 +171,7 @@ class Chunk {
   HWY_INLINE Sums sum_leaf(std::size_t begin, std::size_t count) {
     const std::size_t strided = count / stride * stride;
     Sums row = {};
-    // Two vectors at a time: one alone would wait for its own additions.
+    // Two vectors at a time, to hide the latency of additions.
 #if VERNIER_FOUR_LANES
     sum_lanes(begin, count, 0, strided,
               [&](const auto& low, const auto& high) HWY_ATTR { row = low.total(high); });
@@ -191,7 +192,7 @@ class Chunk {
     return row;
   }
 
-  // Hands the running sums of two vectors of lanes to take(low, high).
+  // Calls take(low, high) with the running sums of two vectors of lanes.
   template <typename Take>
   HWY_INLINE void sum_lanes(std::size_t begin, std::size_t count, std::size_t lane,
                             std::size_t strided, const Take& take) {
@@ -209,7 +210,7 @@ class Chunk {
     take(low, high);
     if constexpr (sum_count == noise_sums) return;
     const Vector max_d = hn::Max(low.max_d, high.max_d);
-    // A new maximum is rare: a compare and a branch cost less than a horizontal maximum.
+    // A new maximum is rare: a compare and a branch are cheaper than a horizontal maximum.
     const Tag d;
     if (!hn::AllFalse(t, hn::Gt(max_r, hn::Set(t, static_cast<T>(maxima_.max_abs_reference)))))
       raise_reference(hn::GetLane(hn::MaxOfLanes(t, max_r)));

@@ -5,9 +5,9 @@
 
 namespace vernier {
 
-// Adds up a range in the order of numpy 2.4: ranges longer than `limit` are halved, at a multiple
-// of 8; term(begin, count) gives the others. The order is numpy's for each limit of 128 or more,
-// if term() goes on in the same way down to 128.
+// Sums a range in the order of numpy 2.4: ranges longer than `limit` are halved at a multiple of 8;
+// term(begin, count) sums shorter ones. The order is numpy's for any limit of 128 or more, if
+// term() continues in the same way down to 128.
 template <typename Term>
 auto sum_pairwise(std::size_t begin, std::size_t count, std::size_t limit, const Term& term) {
   if (count <= limit) return term(begin, count);

@@ -8,16 +8,15 @@
 
 namespace vernier {
 
-// The number of threads a request stands for: 0 is one for each core.
+// The number of threads for a request; 0 requests one per core.
 int thread_count(int requested);
 
-// Calls work(0) … work(count - 1) on up to `threads` threads, the caller's among them, in any
-// order. The first exception that work throws stops the rest and reaches the caller.
+// Calls work(0) … work(count - 1) in any order on up to `threads` threads, including the caller's.
+// The first exception stops the remaining calls and is rethrown.
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& work);
 
-// Calls produce(index) for all of [begin, end) as parallel_for does, and hands what it returns to
-// consume(result) in the order of the indices, one at a time. Ends early once consume returns
-// false.
+// Calls produce(index) for all of [begin, end) in parallel, and consume(result) with the results,
+// one at a time and in the order of the indices. Stops early if consume returns false.
 template <typename Produce, typename Consume>
 void parallel_in_order(std::int64_t begin, std::int64_t end, int threads, const Produce& produce,
                        const Consume& consume) {

@@ -25,10 +25,10 @@ constexpr std::array<std::string_view, 4> names{"cls", "mean", "gap", "none"};
 
 const Kind& kind_of(Pooling pooling) { return kinds[static_cast<std::size_t>(pooling)]; }
 
-// Where the values that make up one embedding's element lie in a sample.
+// The layout, within a sample, of the values that each element of an embedding is the mean of.
 struct Layout {
   std::int64_t dims = 0;    // elements of an embedding
-  std::int64_t pooled = 0;  // values behind each
+  std::int64_t pooled = 0;  // values per element
   std::int64_t dim_stride = 0;
   std::int64_t pooled_stride = 0;
 };

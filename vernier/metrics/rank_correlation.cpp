@@ -30,7 +30,7 @@ double pearson(std::span<const double> reference, std::span<const double> candid
   return products / std::sqrt(reference_squares * candidate_squares);  // 0/0 is NaN
 }
 
-// The rows, numbered within each side, of samples that are finite on both.
+// A sample that is finite on both sides: its row index in each side's Embeddings.
 struct CommonRow {
   std::int64_t reference = 0, candidate = 0;
 };

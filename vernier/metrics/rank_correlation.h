@@ -9,29 +9,30 @@
 
 namespace vernier {
 
-// How alike two sets of embeddings of the same samples are, without labels.
+// Measures of how similar two sets of embeddings of the same samples are, without labels.
 
 // Ranks from 1; equal values share the mean of their ranks.
 std::vector<double> average_ranks(std::span<const double> values);
 
-// Spearman's rank correlation: Pearson's of the ranks. NaN for fewer than two values, for NaN among
-// them, or if all values on one side are equal.
+// Spearman's rank correlation: Pearson's correlation of the ranks. NaN for fewer than two values,
+// if one is NaN, or if all values on one side are equal. Throws Error if the sizes differ.
 double spearman(std::span<const double> reference, std::span<const double> candidate);
 
 // The mean over all queries of the share of a query's reference neighbours that are also its
-// candidate neighbours, whatever their order: 1 is the same neighbourhoods. NaN for no queries; a
-// different number of queries or neighbours is an Error.
+// candidate neighbours, in any order; 1 for identical neighbourhoods. NaN without queries. Throws
+// Error if the numbers of queries or neighbours differ.
 double mean_neighbour_overlap(const Neighbours& reference, const Neighbours& candidate);
 
 struct RankCorrelationOptions {
-  std::int64_t max_queries = 1000;  // evenly spaced among the samples if there are more
-  int threads = 0;                  // 0: one for each core
+  std::int64_t max_queries = 1000;  // if there are more samples, queries are evenly spaced
+  int threads = 0;                  // 0 for one per core
 };
 
-// The mean over queries of Spearman's correlation between a query's float64 cosine similarities
-// with all other samples in the reference and those in the candidate. Samples with NaN or infinity
-// on either side are left out; a query whose correlation is undefined counts as 0. NaN if fewer
-// than three samples are left. The embeddings are [samples, dims]; dims may differ.
+// The mean over queries of Spearman's correlation between a query's cosine similarities (float64)
+// to all other samples in the reference and in the candidate. Samples with NaN or infinity on
+// either side are left out; a query whose correlation is undefined counts as 0. NaN if fewer than
+// three samples are left. The embeddings are [samples, dims]; dims may differ. Throws Error if the
+// numbers of samples differ.
 double similarity_rank_correlation(const TensorView& reference, const TensorView& candidate,
                                    const RankCorrelationOptions& options = {});
 

@@ -13,14 +13,14 @@
 namespace vernier {
 namespace {
 
-// The highest value of each pixel so far, and whose it is: the first of equal ones, none for NaN.
+// The highest value of each pixel so far and its class: the first one on ties, -1 for NaN.
 class BestClasses {
  public:
   explicit BestClasses(std::int64_t pixels)
       : values_(pixels, -std::numeric_limits<double>::infinity()), classes_(pixels, 0) {}
 
   void offer(std::int64_t pixel, std::int64_t class_number, double value) {
-    if (value <= values_[pixel] || std::isnan(values_[pixel])) return;  // NaN is taken, and stays
+    if (value <= values_[pixel] || std::isnan(values_[pixel])) return;  // a NaN is kept for good
     values_[pixel] = value;
     classes_[pixel] = std::isnan(value) ? -1 : class_number;
   }
@@ -31,13 +31,13 @@ class BestClasses {
   std::vector<std::int64_t> classes_;
 };
 
-// A place between two elements.
+// A position between two elements.
 struct Between {
   std::int64_t first = 0, second = 0;
-  double share = 0;  // of the second
+  double share = 0;  // weight of the second
 };
 
-// Where the centres of `size` elements lie among those of `old_size`; outer ones stay at the edge.
+// The positions of the centres of `size` elements among `old_size` elements, clamped to the edges.
 std::vector<Between> interpolation(std::int64_t old_size, std::int64_t size) {
   const double scale = static_cast<double>(old_size) / static_cast<double>(size);
   std::vector<Between> places;

@@ -12,15 +12,15 @@
 namespace vernier {
 namespace {
 
-// The sign of a NaN depends on the CPU; reports must not.
+// The sign of a NaN depends on the CPU; reports must not depend on it.
 double canonical(double value) { return std::isnan(value) ? nan : value; }
 
-// Exact is +inf, also where there is no signal.
+// +inf without noise, even if there is no signal either.
 double decibels(double signal, double noise) {
   return noise == 0 ? inf : canonical(10 * std::log10(signal / noise));
 }
 
-// Identical tensors, zero or not, are exactly 1: the quotient would round.
+// Exactly 1 for identical tensors, zero or not; the quotient could round.
 double cosine(const PairSums& sums) {
   if (sums.difference_squares == 0) return 1;
   if (std::isnan(sums.products)) return nan;
@@ -34,7 +34,7 @@ double relative_l2(const PairSums& sums) {
   return canonical(std::sqrt(sums.difference_squares) / std::sqrt(sums.reference_squares));
 }
 
-// Where numpy's argmax is; nothing if the row holds NaN.
+// The index of numpy's argmax; nullopt if the row holds NaN.
 std::optional<std::size_t> first_max(std::span<const double> row) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
@@ -131,7 +131,7 @@ std::optional<double> argmax_agreement(const TensorView& reference, const Tensor
       reference.shape.back() != candidate.shape.back())
     return std::nullopt;
   const std::int64_t count = reference.size(), width = reference.shape.back();
-  // Short rows are widened many at a time.
+  // Widens several short rows at a time.
   const std::int64_t block = std::min(count, std::max<std::int64_t>(1, 4096 / width) * width);
   std::vector<double> rows(static_cast<std::size_t>(block)), others(rows.size());
   std::int64_t agreeing = 0;

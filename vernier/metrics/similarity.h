@@ -13,8 +13,8 @@
 
 namespace vernier {
 
-// How close a candidate is to its reference. The defaults are those of identical tensors, and of
-// empty ones. A NaN on either side makes every metric it enters NaN. Formulas: docs/metrics.md.
+// How close a candidate is to its reference. The defaults are the values for identical tensors, and
+// for empty ones. A NaN on either side makes all dependent metrics NaN. Formulas: docs/metrics.md.
 struct Similarity {
   std::int64_t count = 0;
   double sqnr_db = std::numeric_limits<double>::infinity();
@@ -24,7 +24,7 @@ struct Similarity {
   double max_abs_diff = 0;
   double mean_abs_diff = 0;
   double relative_l2 = 0;
-  std::optional<double> max_ulp_diff;      // nothing where it was not asked for or has no meaning
+  std::optional<double> max_ulp_diff;      // nullopt if not requested or not defined
   std::optional<double> p999_ulp_diff;     // 99.9th percentile
   std::optional<double> argmax_agreement;  // share of rows, 0 to 1
   std::int64_t max_abs_diff_index = -1;
@@ -33,11 +33,11 @@ struct Similarity {
   bool operator==(const Similarity&) const = default;
 };
 
-// All but the ulp distances and the argmax agreement.
+// All metrics except the ulp distances and the argmax agreement.
 Similarity similarity(const PairSums& sums);
 double sqnr_db(const NoiseSums& sums);
 
-// What costs another pass over the pair.
+// Metrics that require another pass over the pair.
 struct SimilarityOptions {
   bool ulp = false;
   bool argmax = false;
@@ -73,10 +73,10 @@ inline constexpr std::array<Metric, 10> similarity_metrics = {{
     {"argmax_agreement", Better::higher, [](const Similarity& s) { return s.argmax_agreement; }},
 }};
 
-// The place of a metric in `similarity_metrics`, nothing if there is none of that name.
+// The index of a metric in `similarity_metrics`; nullopt if there is none of that name.
 std::optional<std::size_t> find_metric(std::string_view name);
 
-// The metrics of one pair over samples.
+// The metrics of one pair, summarised over samples.
 struct SimilaritySummary {
   std::int64_t samples = 0;
   std::int64_t elements = 0;
@@ -87,23 +87,23 @@ struct SimilaritySummary {
   bool operator==(const SimilaritySummary&) const = default;
 };
 
-// The sample to look at first: the first NaN, else the first with the worst value; -1 if none.
+// The first sample with NaN, else the first with the worst value; -1 without samples.
 std::int64_t worst_sample(const Statistics& statistics, Better better);
 
-// Gathers samples in any order; the summary takes them in the order of their numbers.
+// Collects samples in any order; the summary is computed in the order of their numbers.
 class SimilarityAccumulator {
  public:
   void add(std::int64_t sample, const Similarity& similarity);
   SimilaritySummary result() const;
 
  private:
-  SimilaritySummary totals_;  // all but the statistics
+  SimilaritySummary totals_;  // without the statistics
   std::array<std::vector<SampleValue>, similarity_metrics.size()> values_;
 };
 
-// The share of rows along the last axis whose first maximum stays where it is, 0 to 1. A row that
-// holds NaN on either side counts as changed. Nothing for scalars, empty tensors, and rows of
-// different length.
+// The share (0 to 1) of rows along the last axis whose first maximum is at the same position in
+// both tensors. A row with NaN on either side counts as changed. nullopt for scalars, empty
+// tensors, and tensors of different size or row length.
 std::optional<double> argmax_agreement(const TensorView& reference, const TensorView& candidate);
 
 }  // namespace vernier

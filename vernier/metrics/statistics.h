@@ -5,10 +5,10 @@
 
 namespace vernier {
 
-// One metric over samples. Mean and standard deviation are taken over the finite values; if there
-// are none, over what there is: equal infinities give that infinity and 0, anything else NaN.
-// Minimum and maximum are taken over all values but NaN, and are NaN if there is nothing else.
-// Without any value everything is 0 and the indices are -1.
+// Statistics of one metric over samples. Mean and standard deviation are of the finite values. If
+// there are none: infinities of one sign give that infinity and 0, anything else gives NaN. Minimum
+// and maximum are of all values except NaN, and NaN if all values are NaN. Without values,
+// everything is 0 and the sample numbers are -1.
 struct Statistics {
   std::int64_t count = 0;  // all values
   std::int64_t nan = 0;
@@ -18,9 +18,9 @@ struct Statistics {
   double std = 0;  // population
   double min = 0;
   double max = 0;
-  std::int64_t min_sample = -1;  // the first sample that has the minimum
-  std::int64_t max_sample = -1;
-  std::int64_t nan_sample = -1;  // the first sample that is NaN
+  std::int64_t min_sample = -1;  // first sample with the minimum
+  std::int64_t max_sample = -1;  // first sample with the maximum
+  std::int64_t nan_sample = -1;  // first sample that is NaN
   bool operator==(const Statistics&) const = default;
 };
 
@@ -29,8 +29,8 @@ struct SampleValue {
   double value;
 };
 
-// Values in the order of their samples. Mean and standard deviation are np.mean and np.std of the
-// finite ones, bit for bit.
+// `values` are in the order of their samples. Mean and standard deviation equal np.mean and np.std
+// of the finite values, bit for bit.
 Statistics statistics(std::span<const SampleValue> values);
 
 }  // namespace vernier

@@ -7,8 +7,8 @@
 
 namespace vernier {
 
-// What a single tensor holds. Minimum, maximum and mean are of the finite elements, and NaN if
-// there are none.
+// Statistics of the elements of one tensor. Minimum, maximum and mean are of the finite elements;
+// NaN if there are none.
 struct TensorStatistics {
   std::int64_t count = 0;  // all elements
   std::int64_t nan = 0;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int places = 5;
 
-// The logarithm of the sum of exp(logit): the largest is taken out, so that none overflows.
+// log(sum of exp(logit)); the largest logit is factored out to avoid overflow.
 double log_sum_exp(std::span<const float> logits) {
   const double most = *std::ranges::max_element(logits);
   double sum = 0;
@@ -19,7 +19,7 @@ double log_sum_exp(std::span<const float> logits) {
   return most + std::log(sum);
 }
 
-// Below infinity, not NaN.
+// Whether no logit is +inf or NaN.
 bool is_valid(std::span<const float> logits) {
   return std::ranges::all_of(logits, [](float logit) { return logit < INFINITY; });
 }
@@ -63,7 +63,7 @@ TokenScore score_token(std::span<const float> reference, std::span<const float> 
                    .candidate_best = std::ranges::max_element(candidate) - candidate.begin()};
   const auto best = static_cast<std::size_t>(score.reference_best);
   float second = -INFINITY;
-  std::int64_t ahead = 0;  // of the reference's best, in the candidate
+  std::int64_t ahead = 0;  // tokens that the candidate ranks above the reference's best
   for (std::size_t i = 0; i < reference.size(); ++i) {
     if (i == best) continue;
     second = std::max(second, reference[i]);

@@ -8,23 +8,22 @@
 
 namespace vernier {
 
-// What two models say of one token, in nats and float64: logarithms of softmax of rows of logits.
+// Two models' predictions of one token, from the log-softmax of their logits in float64, in nats.
 struct TokenScore {
-  double kl = 0;                                // of the candidate from the reference
-  double reference_nll = 0, candidate_nll = 0;  // of the token that follows
+  double kl = 0;                                // KL(reference || candidate)
+  double reference_nll = 0, candidate_nll = 0;  // negative log-likelihood of the next token
   std::int64_t reference_best = 0, candidate_best = 0;
-  double margin = 0;     // of the reference's best logit over its second
-  bool in_top5 = false;  // the reference's best is among the candidate's five best
+  double margin = 0;     // the reference's best logit minus its second best
+  bool in_top5 = false;  // the reference's best token is among the candidate's five best
 };
 
-// Rows of equal length, not empty. A logit of -inf is a token that cannot follow: KL is infinite
-// where only the candidate says so. NaN or +inf makes KL and that side's likelihood NaN. `next`
-// below 0: no token follows, and likelihoods are 0. Ties go to the lowest id.
+// Scores rows of logits, not empty and of equal length. A logit of -inf excludes a token: KL is
+// infinite if only the candidate excludes it. NaN or +inf makes KL and that side's likelihood NaN.
+// If `next` is below 0, there is no next token and likelihoods are 0. Ties go to the lowest id.
 TokenScore score_token(std::span<const float> reference, std::span<const float> candidate,
                        std::int64_t next);
 
-// KL of the candidate from the reference summed over the rows of two tensors of logits of equal
-// dims, in nats.
+// KL(reference || candidate) in nats, summed over the rows of two logits tensors of equal dims.
 struct KlSum {
   double sum = 0;
   std::int64_t rows = 0;
@@ -40,7 +39,7 @@ struct KlSum {
 };
 KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate);
 
-// The negative log-likelihood of a token under one row.
+// Negative log-likelihood of a token under one row of logits, in nats; NaN for a NaN or +inf logit.
 double token_nll(std::span<const float> logits, std::int64_t next);
 
 }  // namespace vernier

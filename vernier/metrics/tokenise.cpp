@@ -32,14 +32,14 @@ bool is_stop(char32_t c) { return c == '.' || c == ','; }
 bool is_dash(char32_t c) { return c == '-'; }
 bool is_not_number(char32_t c) { return !is_number(c); }
 
-// The ASCII characters that always stand alone: all but letters, digits and ' , - .
+// ASCII characters that are always tokens of their own: all but letters, digits and ' , - .
 bool is_western_symbol(char32_t c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
          (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
 }
 
-// What sacreBLEU takes for Chinese, to give its scores: two of its ranges were meant for the planes
-// beyond U+FFFF but begin at U+2001 and U+2F81.
+// sacreBLEU's definition of Chinese, reproduced to get its scores, including its error: two ranges
+// meant for code points above U+FFFF begin at U+2001 and U+2F81.
 bool is_chinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> ranges[] = {
       {0x2001, 0x2a6d}, {0x2e80, 0x2fdf}, {0x2ff0, 0x303f}, {0x3100, 0x312f}, {0x31a0, 0x31ef},
@@ -63,8 +63,8 @@ Text isolate(const Text& text, Test test) {
 
 enum class Side { left, right };
 
-// Puts spaces around one of two characters in a row that pass; pairs do not overlap, the leftmost
-// one counts.
+// Puts spaces around one character of each adjacent pair that passes the tests. Pairs are found
+// from left to right and do not overlap.
 Text isolate_in_pairs(const Text& text, Test first, Test second, Side isolated) {
   Text result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -99,7 +99,7 @@ void replace_all(Text& text, std::u32string_view from, std::u32string_view to) {
     text.replace(at, from.size(), to);
 }
 
-// What the evaluation script of that name does before it looks for punctuation.
+// The preprocessing of the script mteval-v13a, before punctuation is separated.
 Text unescape(Text text) {
   replace_all(text, U"<skipped>", U"");
   replace_all(text, U"-\n", U"");

@@ -8,16 +8,16 @@
 
 namespace vernier {
 
-// How a sentence is cut into tokens for BLEU; each gives sacreBLEU's tokens of the same name.
+// How a sentence is split into tokens for BLEU; the tokens equal those of sacreBLEU's tokenizers.
 enum class Tokenisation {
-  none,           // at white space
-  mteval_13a,     // also around punctuation and symbols of ASCII, less so next to digits
-  international,  // also around all of Unicode's punctuation and symbols
-  chinese,        // every Chinese character by itself, the rest as mteval_13a
-  character,      // every character by itself
+  none,           // split at white space
+  mteval_13a,     // also around ASCII punctuation and symbols, with exceptions for . , - and '
+  international,  // also around all Unicode punctuation and symbols
+  chinese,        // each Chinese character is a token; the rest as in mteval_13a
+  character,      // each character is a token
 };
 
-// By sacreBLEU's names: "none", "13a", "intl", "zh", "char".
+// sacreBLEU's names: "none", "13a", "intl", "zh", "char".
 std::optional<Tokenisation> parse_tokenisation(std::string_view name);
 std::string_view tokenisation_name(Tokenisation tokenisation);
 std::span<const std::string_view> tokenisation_names();
@@ -30,7 +30,7 @@ struct TokeniseOptions {
 // The tokens of a UTF-8 sentence. Throws Error if it is not UTF-8.
 std::vector<std::string> tokenise(std::string_view sentence, const TokeniseOptions& options = {});
 
-// Unicode's general categories P, S and N, all of their kinds.
+// Whether the character is in Unicode's general category P, S or N.
 bool is_punctuation(char32_t code);
 bool is_symbol(char32_t code);
 bool is_number(char32_t code);

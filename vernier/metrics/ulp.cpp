@@ -15,8 +15,8 @@ namespace {
 // Above the distance between the infinities of every format here.
 constexpr std::uint32_t nan_distance = 0xffffffff;
 
-// The distance of two bit patterns. Steps count upwards through all values of the format. Without
-// branches, so that a loop over it vectorizes.
+// The distance of two bit patterns: the difference of their positions in the sorted sequence of all
+// values of the format. Without branches, so that a loop over it vectorizes.
 template <typename Bits, Bits infinity>
 std::uint32_t distance(Bits reference, Bits candidate) {
   constexpr auto sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
@@ -57,7 +57,7 @@ class Distances {
       out[i] = distance<Bits, infinity>(load(reference, i), load(candidate, i));
   }
 
-  // Tensors may sit at any address, so elements are not dereferenced in place.
+  // Tensors may be unaligned, so elements are copied.
   static Bits load(const std::byte* data, std::size_t index) {
     Bits bits;
     std::memcpy(&bits, data + index * sizeof(Bits), sizeof(Bits));
@@ -78,8 +78,8 @@ std::uint32_t max_distance(const Distances& distances) {
   return max;
 }
 
-// The distance of the given rank (from 0) in ascending order. Digit by digit from the top: each
-// pass counts how the distances that share the digits found so far split by the next one.
+// The distance of the given rank (from 0) in ascending order, found digit by digit from the
+// highest: each pass counts the next digit of those distances that share the digits found so far.
 template <typename Distances>
 std::uint64_t select(const Distances& distances, std::int64_t rank, std::uint32_t max) {
   constexpr int digit_bits = 11;

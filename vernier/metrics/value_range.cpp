@@ -15,7 +15,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
 
-// Comparisons with NaN are false on every target, while its minimum is not the same everywhere.
+// Uses comparisons, which are false for NaN on every target; Min and Max of NaN differ by target.
 struct Running {
   hn::Vec<Tag> low, high;
 
@@ -32,7 +32,7 @@ struct Running {
 ValueRange range_of(const float* values, std::size_t count) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
-  Running even, odd;  // one alone would wait for its own comparisons
+  Running even, odd;  // two, to hide the latency of comparisons
   std::size_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
     even.add(hn::LoadU(d, values + i));

@@ -8,7 +8,7 @@ struct ValueRange {
   float low, high;
 };
 
-// The least and the greatest value; NaN is passed over, and both are NaN if there is nothing else.
+// The lowest and the highest value, ignoring NaN; both are NaN if there are no other values.
 ValueRange value_range(std::span<const float> values);
 
 }  // namespace vernier

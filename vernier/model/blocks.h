@@ -10,16 +10,16 @@
 
 namespace vernier {
 
-// Whether the elements are float32 that can be read where they lie: a weight may start anywhere in
-// its file.
+// Whether the tensor is float32 and aligned, so that its elements can be read in place. A weight in
+// a mapped file may start at any byte.
 inline bool is_aligned_f32(const TensorView& tensor) {
   return tensor.dtype == DType::f32 &&
          reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
 }
 
 // Calls visit(block) for the elements of a tensor in order: spans of double for float64 and for
-// integers of more than 16 bits, of float for all others. Float32 that lies in memory as it should
-// is shown where it is; everything else goes through a buffer that stays in cache.
+// integers of more than 16 bits, spans of float for all other types. Aligned float32 is passed in
+// place; everything else goes through a buffer that stays in cache.
 template <typename Visit>
 void visit_blocks(const TensorView& tensor, const Visit& visit) {
   const auto widened = [&]<typename T>(T) {

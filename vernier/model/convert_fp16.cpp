@@ -24,15 +24,15 @@ using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 using vernier_onnx::ValueInfoProto;
 
-// Where a float32 value of the source lives after conversion. Each has one home; a reader that
-// wants the other precision gets it through a Cast, one for each value and graph.
+// The precision in which a float32 value of the source is stored after conversion. Each value has
+// one; a reader that needs the other precision reads a Cast, at most one for each value and graph.
 enum class Home { single, half };
 using Homes = std::unordered_map<std::string, Home>;
 
 int type_of(Home home) { return home == Home::half ? TensorProto::FLOAT16 : TensorProto::FLOAT; }
 const char* suffix_of(Home home) { return home == Home::half ? "_fp16" : "_fp32"; }
 
-// What the conversion of every graph of the model shares.
+// State shared by the converters of all graphs of the model.
 struct Context {
   const Model& source;
   Fp16Policy policy;
@@ -69,7 +69,7 @@ NodeProto make_cast(const std::string& from, const std::string& to, Home home) {
   return node;
 }
 
-// Also in the subgraphs that see the name from outside.
+// Renames a tensor in the node, and in its subgraphs that capture the name.
 void rename(NodeProto& node, const std::string& from, const std::string& to) {
   std::ranges::replace(*node.mutable_input(), from, to);
   std::ranges::replace(*node.mutable_output(), from, to);
@@ -84,10 +84,10 @@ void rename(NodeProto& node, const std::string& from, const std::string& to) {
 // Converts one graph; its subgraphs are converted by converters of their own.
 class GraphConverter {
  public:
-  // `boundary` is what the graph's own float inputs and outputs are.
+  // `boundary` is the precision of the graph's own float inputs and outputs.
   GraphConverter(Context& context, GraphProto& graph, Homes outer, Home boundary)
       : context_(context), graph_(graph), homes_(std::move(outer)), boundary_(boundary) {
-    // Names of this graph hide those of the graphs around it.
+    // Names defined in this graph shadow those of the enclosing graphs.
     for (const TensorProto& tensor : graph.initializer()) homes_.erase(tensor.name());
     for (const ValueInfoProto& input : graph.input()) homes_.erase(input.name());
   }
@@ -119,7 +119,7 @@ class GraphConverter {
     return any(node.input()) || any(node.output());
   }
 
-  // A weight lives in float16 if any reader, in this graph or a subgraph of it, computes in
+  // A weight is stored in float16 if any reader, in this graph or a subgraph of it, computes in
   // float16.
   void home_weights() {
     for (const TensorProto& tensor : graph_.initializer())
@@ -152,7 +152,8 @@ class GraphConverter {
   }
 
   void convert_node(NodeProto& node) {
-    // A Cast of float32 to itself: as one of float16 it crashes ONNX Runtime 1.30 when it loads.
+    // A Cast from float32 to float32 would become float16 to float16, which crashes ONNX Runtime
+    // 1.30 when the model is loaded.
     if (is_op(node, "Cast") && is_single(graph_, node.input(0)) &&
         is_single(graph_, node.output(0))) {
       node.set_op_type("Identity");
@@ -176,15 +177,15 @@ class GraphConverter {
     nodes_.push_back(node);
   }
 
-  // A subgraph's output may be called anything: it is the value in the wanted precision.
+  // A subgraph's outputs are matched by position, so an output may be renamed to the cast value.
   void write_subgraph_output(ValueInfoProto& output) {
     if (!homes_.contains(output.name())) return;
     output.set_name(as(output.name(), boundary_));
     homes_[output.name()] = boundary_;
   }
 
-  // The model's output keeps its name: a value that lives elsewhere gets a new name, and a Cast
-  // writes the output.
+  // A model output keeps its name: if its value is stored in the other precision, the value is
+  // renamed and a Cast writes the output.
   void write_model_output(const std::string& name) {
     const auto found = homes_.find(name);
     if (found == homes_.end() || found->second == boundary_) return;
@@ -213,7 +214,8 @@ class GraphConverter {
     for (TensorProto& tensor : originals) *graph_.add_initializer() = std::move(tensor);
   }
 
-  // Readers in float32 get the weight as it was, under the name of the Cast that this replaces.
+  // The float32 weight for readers in float32. It replaces the Cast of the float16 weight and takes
+  // the name of that Cast's output.
   TensorProto original_for_readers(const TensorProto& tensor) {
     const std::string casted = casts_.at(tensor.name());
     std::erase_if(nodes_, [&](const NodeProto& node) {
@@ -243,8 +245,8 @@ class GraphConverter {
   GraphProto& graph_;
   Homes homes_;
   Home boundary_;
-  std::vector<NodeProto> nodes_;                        // of the graph, as it will be
-  std::unordered_map<std::string, std::string> casts_;  // the cast of each tensor that has one
+  std::vector<NodeProto> nodes_;                        // of the converted graph
+  std::unordered_map<std::string, std::string> casts_;  // tensor -> its cast in the other precision
 };
 
 }  // namespace

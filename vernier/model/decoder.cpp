@@ -18,14 +18,15 @@ namespace {
 
 constexpr std::array<std::string_view, 8> role_names = {
     "tokens", "mask", "positions", "cache", "last_position", "total_length", "use_cache", "values"};
-// A table that is shorter holds kinds of tokens, not tokens or positions.
+// A shorter table holds token types (segments), not tokens or positions.
 constexpr std::int64_t least_table = 8;
 
 bool could_be_equal(const Dim& first, const Dim& second) {
   return first.is_dynamic() || second.is_dynamic() || first.size == second.size;
 }
 
-// Whether the output may be the input, and more along one axis at most.
+// Whether the output may hold the input: the same rank and dims, except that at most one dim may be
+// longer in the output.
 bool could_continue(const TensorSpec& output, const TensorSpec& input) {
   if (output.dtype != input.dtype || !output.ranked || !input.ranked) return false;
   if (output.shape.size() != input.shape.size() || input.shape.size() < 2) return false;
@@ -38,12 +39,12 @@ bool could_continue(const TensorSpec& output, const TensorSpec& input) {
   return longer <= 1;
 }
 
-// Whether the input says enough of its dims to be known by them.
+// Whether the input declares a dim above 1; without one, matching by dims is meaningless.
 bool has_known_dim(const TensorSpec& input) {
   return std::ranges::any_of(input.shape, [](const Dim& dim) { return dim.size > 1; });
 }
 
-// The axes whose dims have other names in the output than in the input.
+// The dynamic axes whose symbols differ between input and output.
 std::vector<int> differing_axes(const TensorSpec& input, const TensorSpec& output) {
   std::vector<int> differing;
   for (int i = 0; i < static_cast<int>(input.shape.size()); ++i)
@@ -52,8 +53,8 @@ std::vector<int> differing_axes(const TensorSpec& input, const TensorSpec& outpu
   return differing;
 }
 
-// The axis along which the output is longer than the input: where their dims have other names, else
-// the usual place of it.
+// The axis along which the output is longer than the input: the one whose symbols differ, else the
+// second to last if it is dynamic, else the last dynamic axis.
 int length_axis(const TensorSpec& input, const TensorSpec& output) {
   const int rank = static_cast<int>(input.shape.size());
   const std::vector<int> differing = differing_axes(input, output);
@@ -103,7 +104,8 @@ class DecoderFinder {
 
   bool is_free(std::size_t i) const { return !given_[i]; }
 
-  // The ids whose table has a row for each column of an output; else the longest table.
+  // The input that indexes a table with as many rows as an output has columns; else the input that
+  // indexes the longest table.
   bool find_tokens() {
     tokens_ = inputs_.size();
     for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -136,7 +138,8 @@ class DecoderFinder {
     });
   }
 
-  // By the tensors between first: dims of keys and values are alike in every layer.
+  // First by data flow: the dims of keys and values are the same in every layer, so matching by
+  // dims alone is ambiguous.
   void find_caches() {
     std::set<std::string> taken;
     std::vector<std::string> output_of(inputs_.size());
@@ -163,8 +166,8 @@ class DecoderFinder {
     fix_encoder_lengths();
   }
 
-  // Where names of dims say that caches grow, one whose names are the same on both sides does not:
-  // keys and values of an encoder, which the prompt's run computes.
+  // If some caches have different symbols on input and output, a cache with equal symbols does not
+  // grow: it holds an encoder's keys and values, which are computed once, with the prompt.
   void fix_encoder_lengths() {
     std::vector<CacheSpec*> fixed;
     for (CacheSpec& cache : decoder_.caches) {
@@ -195,9 +198,9 @@ class DecoderFinder {
     decoder_.caches.push_back({inputs_[i].name, output, length_axis(inputs_[i], *spec)});
   }
 
-  // The output that is no cache and has a column for each token, or about as many: a table of
-  // tokens is longer than their vectors, so hidden states are no scores. Where no output says how
-  // many columns it has, the first that may have them.
+  // The output that is not a cache and has one column per token, or more than half as many; hidden
+  // states have far fewer columns than there are tokens. Outputs with a dynamic number of columns
+  // qualify if the model has caches. An exact match wins, else the first.
   bool find_logits() {
     const TensorSpec* logits = nullptr;
     for (const TensorSpec& output : outputs_) {
@@ -245,7 +248,7 @@ class DecoderFinder {
     return input.shape.empty() && uses.length ? DecoderRole::total_length : DecoderRole::values;
   }
 
-  // Whether it has a number for each token that is fed.
+  // Whether the input holds one number per new token.
   bool is_along_tokens(const TensorSpec& input) const {
     const Dim& sequence = inputs_[tokens_].shape.back();
     return !input.shape.empty() && input.shape.size() <= 2 &&
@@ -286,7 +289,7 @@ std::pair<std::string, DecoderRole> parse_role(std::string_view text) {
 
 namespace {
 
-// What a genai_config.json beside the model says of its inputs, as far as it has them.
+// The roles in a genai_config.json next to the model, without those that match no input.
 RoleOverrides configured_roles(const Model& model) {
   if (model.path().empty()) return {};
   const auto config = read_genai_config(model.path().parent_path());

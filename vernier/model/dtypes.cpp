@@ -20,7 +20,7 @@ using vernier_onnx::TypeProto;
 
 using MaybeType = std::optional<DType>;
 
-// Operators whose first output has one type whatever goes in.
+// Operators whose first output has the same type for any input.
 const std::unordered_map<std::string_view, DType> fixed_types = {
     {"Shape", DType::i64},
     {"Size", DType::i64},
@@ -47,8 +47,7 @@ const std::unordered_map<std::string_view, DType> fixed_types = {
     {"ImageDecoder", DType::u8},
 };
 
-// Operators whose outputs have the type of an input other than the first: of a scale or a zero
-// point, mostly.
+// Operators whose outputs have the type of a later input, mostly of a scale or a zero point.
 const std::unordered_map<std::string_view, int> typed_by_input = {{"Where", 1},
                                                                   {"CastLike", 1},
                                                                   {"DequantizeLinear", 1},
@@ -62,8 +61,8 @@ const std::unordered_map<std::string_view, int> typed_by_input = {{"Where", 1},
                                                                   {"GatherBlockQuantized", 2},
                                                                   {"EmbedLayerNormalization", 2}};
 
-// Operators that name their output type in an attribute, with the type it stands for when absent
-// (nothing: that of the first input).
+// Operators that name their output type in an attribute. `fallback` is the type if the attribute is
+// absent; nullopt stands for the type of the first input.
 struct TypeAttribute {
   std::string_view name;
   MaybeType fallback;
@@ -83,7 +82,7 @@ const std::unordered_map<std::string_view, TypeAttribute> typed_by_attribute = {
     {"BlackmanWindow", {"output_datatype", DType::f32}},
     {"MelWeightMatrix", {"output_datatype", DType::f32}}};
 
-// Operators whose later outputs are not of the first one's type.
+// Operators whose later outputs differ in type from the first.
 const std::unordered_map<std::string_view, DType> later_types = {{"TopK", DType::i64},
                                                                  {"Unique", DType::i64},
                                                                  {"MaxPool", DType::i64},
@@ -143,9 +142,8 @@ class Inference {
       if (!types.contains(node.output(i))) set(types, node.output(i), output_type(node, i, types));
   }
 
-  // A subgraph's inputs have the types of the node's; an If's subgraph has none. The iteration
-  // number and the condition that a Loop's subgraph begins with are declared by the subgraph
-  // itself.
+  // A subgraph's inputs have the types of the node's inputs; an If's subgraphs have no inputs. A
+  // Loop's subgraph declares its first two inputs, iteration number and condition, itself.
   void subgraph(const NodeProto& node, const GraphProto& inner, const DTypes& types) {
     DTypes seen = types;
     for (int i = node.op_type() == "Loop" ? 2 : 0; i < inner.input_size(); ++i)

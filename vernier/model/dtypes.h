@@ -11,16 +11,16 @@ class GraphProto;
 
 namespace vernier {
 
-// The element type of each tensor that a graph can name: its own, and those of the graphs around
-// it. For a sequence or optional it is the type of what it holds.
+// The element type of each tensor that a graph can refer to: its own tensors and those of the
+// enclosing graphs. For a sequence or optional, the element type of the tensors inside.
 using DTypes = std::unordered_map<std::string, DType>;
 
 // The types of every graph of a model: the main graph and each subgraph of If, Loop, Scan and the
 // like.
 using GraphDTypes = std::unordered_map<const vernier_onnx::GraphProto*, DTypes>;
 
-// Follows the operators' type rules through the graph; declared types go first. Tensors that come
-// out of unknown operators without a declared type, and strings, are left out.
+// Infers types by the operators' type rules; declared types take precedence. Strings, and
+// undeclared outputs of unknown operators, are left out.
 GraphDTypes infer_dtypes(const vernier_onnx::GraphProto& graph);
 
 }  // namespace vernier

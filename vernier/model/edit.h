@@ -10,8 +10,8 @@
 
 namespace vernier {
 
-// The name that a probe gives a tensor: its own where it is the only one of that name in the model,
-// or in the main graph; else with the path of the subgraph in front.
+// The label that a probe gives a tensor: its plain name if it is in the main graph or the name is
+// unique in the model, else prefixed with the path of its subgraph ("loop_1.body/name").
 class TensorLabels {
  public:
   explicit TensorLabels(const vernier_onnx::GraphProto& graph);
@@ -21,7 +21,7 @@ class TensorLabels {
   std::unordered_map<std::string, int> definitions_;
 };
 
-// The same, with a number behind labels that would otherwise be given twice.
+// TensorLabels, with "#2", "#3"... appended to labels that would otherwise repeat.
 class UniqueLabels {
  public:
   explicit UniqueLabels(const vernier_onnx::GraphProto& graph) : labels_(graph) {}
@@ -32,18 +32,17 @@ class UniqueLabels {
   std::unordered_set<std::string> used_;
 };
 
-// Tensors that nodes write, in the main graph and inside subgraphs, by the names that probes give
-// them: the plain name where it is the only one, else "loop_1.body/name".
+// The labels of all node outputs, in the main graph and in subgraphs, made unique by UniqueLabels.
 std::vector<std::string> tensor_names(const Model& model);
 
-// Makes tensors of the main graph outputs of the model. Throws Error for unknown names.
+// Adds tensors of the main graph to the model's outputs. Throws Error for unknown names.
 void expose_outputs(Model& model, std::span<const std::string> tensors);
 
-// The spec of an input that takes tensors like this one.
+// The spec of an input with this tensor's name, dtype and shape.
 TensorSpec spec_of(const TensorView& tensor);
 
-// The part of the main graph that computes `outputs` from `inputs`, as a model of its own. Throws
-// Error when the outputs need something that is neither among the inputs nor a weight.
+// The part of the main graph that computes `outputs` from `inputs`, as a separate model. Throws
+// Error if the outputs depend on a tensor that is neither computed from `inputs` nor a weight.
 Model extract_subgraph(const Model& model, std::span<const TensorSpec> inputs,
                        std::span<const std::string> outputs);
 

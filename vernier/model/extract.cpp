@@ -18,7 +18,7 @@ using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 using vernier_onnx::ValueInfoProto;
 
-// What is needed to compute the outputs, walking back from them.
+// The nodes and weights that the outputs depend on.
 struct Needed {
   std::unordered_set<const NodeProto*> nodes;
   std::unordered_set<std::string> weights;
@@ -61,7 +61,7 @@ void add_input(GraphProto& graph, const TensorSpec& spec) {
     else if (!dim.symbol.empty())
       added.set_dim_param(dim.symbol);
   }
-  type.mutable_shape();  // a scalar has a shape without dimensions, not an unknown shape
+  type.mutable_shape();  // a scalar has an empty shape, not an unknown one
 }
 
 void add_weight(GraphProto& graph, const TensorProto& weight, const GraphIndex& index) {

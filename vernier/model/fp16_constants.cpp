@@ -19,7 +19,7 @@ constexpr auto single = TensorProto::FLOAT;
 constexpr auto half = TensorProto::FLOAT16;
 
 constexpr float largest = 65504.0F;
-constexpr float smallest = 0x1p-24F;  // 5.96e-8, the least subnormal
+constexpr float smallest = 0x1p-24F;  // 5.96e-8, the smallest subnormal
 
 float clamped(float value, ClampedWeight& report) {
   const float size = std::fabs(value);
@@ -28,14 +28,14 @@ float clamped(float value, ClampedWeight& report) {
     return std::copysign(largest, value);
   }
   if (size < smallest && value != 0) {
-    // From half the least subnormal up, rounding alone would not lose it.
+    // Above half the smallest subnormal, rounding alone gives the smallest subnormal.
     if (size <= smallest / 2) ++report.underflowed;
     return std::copysign(smallest, value);
   }
   return value;
 }
 
-// The attribute that names a generated type, for operators that have one.
+// The attribute that holds the output type of a generating operator.
 const char* type_attribute(const NodeProto& node) {
   const std::string& op = node.op_type();
   if (op == "Cast") return "to";
@@ -55,7 +55,8 @@ void set_tensor(AttributeProto& value, TensorProto tensor) {
   *value.mutable_t() = std::move(tensor);
 }
 
-// Floats in attributes that have no type become a tensor, and so does an implied zero.
+// Turns value_float and value_floats of a Constant, and the implied zero of a ConstantOfShape, into
+// a tensor attribute, whose type can be changed.
 void make_value_explicit(NodeProto& node) {
   TensorProto tensor;
   tensor.set_data_type(single);

@@ -9,11 +9,12 @@ class TensorProto;
 
 namespace vernier {
 
-// Rewrites a float32 tensor in float16, and counts what had to be clamped. Infinities and NaN stay.
+// Converts a float32 tensor to float16 in place and counts the clamped elements. Infinities and NaN
+// are kept.
 ClampedWeight convert_weight(const Model& model, vernier_onnx::TensorProto& tensor);
 
 // Makes a node that generates float32 generate float16: Constant, ConstantOfShape, Cast, random
-// values, windows. Nodes that say no type of their own are left alone. Returns what was clamped.
+// values, windows. Other nodes are left alone. Returns the counts of clamped elements.
 ClampedWeight convert_generator(const Model& model, vernier_onnx::NodeProto& node);
 
 }  // namespace vernier

@@ -19,7 +19,7 @@ bool is_onnx_domain(const NodeProto& node) {
   return node.domain().empty() || node.domain() == "ai.onnx";
 }
 
-// Every name that the options can speak of.
+// Every name in the model that an option can match.
 struct Names {
   std::unordered_set<std::string> ops, nodes, tensors, weights;
 };
@@ -51,12 +51,12 @@ void require_matches(const Model& model, const char* kind, const std::vector<std
 
 const std::vector<std::string>& fp16_keep_ops() {
   static const std::vector<std::string> ops = {
-      // No float16 in the operator's definition, in some or all opsets.
+      // Not defined for float16, in some or all opsets.
       "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
       "NonMaxSuppression", "Range", "TfIdfVectorizer", "Celu", "IsInf",
-      // As float16 it crashes ONNX Runtime 1.30 when it loads.
+      // In float16, crashes ONNX Runtime 1.30 when the model is loaded.
       "Gelu",
-      // Sums and powers of many elements leave float16's range or its 11 bits.
+      // Sums and powers exceed float16's range or its 11-bit significand.
       "CumSum", "Pow", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean",
       "ReduceProd", "ReduceSum", "ReduceSumSquare", "BatchNormalization", "GroupNormalization",
       "InstanceNormalization", "LayerNormalization", "LpNormalization", "MeanVarianceNormalization",

@@ -11,14 +11,14 @@ class NodeProto;
 
 namespace vernier {
 
-// Which nodes compute in float16.
+// Decides which nodes compute in float16.
 class Fp16Policy {
  public:
-  // Throws Error when an option names nothing in the model. Both must outlive the policy.
+  // Throws Error if an option matches nothing in the model. `options` must outlive the policy.
   Fp16Policy(const Model& model, const Fp16Options& options);
 
-  // Nodes with subgraphs (If, Loop, Scan) pass float16 through unless they are kept by name;
-  // operators of other domains are never converted.
+  // True for nodes with subgraphs (If, Loop, Scan) unless keep_nodes or keep_ops matches them;
+  // false for operators outside the ONNX domain.
   bool computes_in_half(const vernier_onnx::NodeProto& node) const;
   bool is_weight(const std::string& tensor) const { return weights_.contains(tensor); }
 
@@ -31,7 +31,7 @@ class Fp16Policy {
 
 bool has_subgraphs(const vernier_onnx::NodeProto& node);
 
-// Inputs that an operator wants in float32 even when it computes in float16.
+// Whether the operator requires this input in float32 even when it computes in float16.
 bool is_float32_only_input(const vernier_onnx::NodeProto& node, int index);
 
 }  // namespace vernier

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Keys of "inputs", and what they are. "%d" in a name stands for the layers.
+// Keys of the "inputs" object and their roles. "%d" in an input's name stands for the layer number.
 constexpr std::array<std::pair<const char*, DecoderRole>, 6> known_inputs = {
     {{"input_ids", DecoderRole::tokens},
      {"attention_mask", DecoderRole::mask},

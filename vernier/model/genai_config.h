@@ -7,13 +7,13 @@
 
 namespace vernier {
 
-// What the genai_config.json of an onnxruntime-genai folder says of its decoder: the file, and what
-// its inputs are. Nothing where there is none, or where it names no decoder. Throws Error for one
-// that is no JSON.
+// The decoder section of an onnxruntime-genai folder's genai_config.json.
 struct GenaiConfig {
   std::filesystem::path model;
   RoleOverrides roles;
 };
+// nullopt if the folder has no genai_config.json, or if that names no decoder. Throws Error if the
+// file is not JSON.
 std::optional<GenaiConfig> read_genai_config(const std::filesystem::path& folder);
 
 }  // namespace vernier

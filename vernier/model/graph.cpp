@@ -22,7 +22,8 @@ void for_each_subgraph(const NodeProto& node, const Function& function) {
   }
 }
 
-// Adds what the graph reads without defining it. Names a graph defines hide those around it.
+// Adds the names that the graph reads without defining them. Names that a graph defines shadow
+// those of the enclosing graphs.
 void collect_captured(const GraphProto& graph, std::set<std::string>& captured) {
   std::set<std::string> defined;
   for (const auto& input : graph.input()) defined.insert(input.name());

@@ -21,33 +21,33 @@ namespace vernier {
 struct Subgraph {
   const vernier_onnx::GraphProto* graph = nullptr;
   const vernier_onnx::NodeProto* owner = nullptr;  // null for the main graph
-  int outer = -1;                                  // index of the graph around it in the same list
+  int outer = -1;                                  // index of the enclosing graph in the list
   std::string path;  // "" for the main graph, else "loop_1.body/if_0.then_branch"
 };
 
 // The graph and all subgraphs inside it, each after the graph that contains it.
 std::vector<Subgraph> all_subgraphs(const vernier_onnx::GraphProto& graph);
 
-// Tensors that the node's subgraphs read from the graphs around them.
+// Tensors that the node's subgraphs read from the enclosing graphs, sorted by name.
 std::vector<std::string> captured_names(const vernier_onnx::NodeProto& node);
 
-// The weights of the graph, and what its nodes compute from them alone. The empty name, which
-// stands for an input that is left out, is one of them.
+// The graph's weights and the tensors computed from weights alone. Includes the empty name, which
+// stands for an omitted input.
 std::unordered_set<std::string> constant_tensors(const vernier_onnx::GraphProto& graph);
 
-// The name of the node's input, empty if it has no such input.
+// The name of the node's input; empty if the node has no such input.
 std::string input_name(const vernier_onnx::NodeProto& node, int index);
 
-// The tensor that a Constant node holds; null for other nodes and other values.
+// The tensor in a Constant node's `value` attribute; null for other nodes and attributes.
 const vernier_onnx::TensorProto* constant_tensor(const vernier_onnx::NodeProto& node);
 
-// Names a node in messages and paths: its name, else op type and first output.
+// Identifies a node in messages and paths: its name, else "OpType(first output)".
 std::string node_label(const vernier_onnx::NodeProto& node);
 
-// True for ONNX's own operators, however the model spells their domain.
+// Whether the node is this operator of this domain. "" and "ai.onnx" are the same domain.
 bool is_op(const vernier_onnx::NodeProto& node, std::string_view op_type,
            std::string_view domain = "");
-// Also true for ONNX Runtime's own operator of the name.
+// Also true for the operator of that name in com.microsoft.
 bool is_op_or_contrib(const vernier_onnx::NodeProto& node, std::string_view op_type);
 
 const vernier_onnx::AttributeProto* attribute(const vernier_onnx::NodeProto& node,

@@ -18,7 +18,7 @@ using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
 using vernier_onnx::ValueInfoProto;
 
-// Longer than any chain of Identity, Cast and Transpose that a model needs; a cycle ends here.
+// Longer than any real chain of Identity, Cast and Transpose; bounds the walk in a cyclic graph.
 constexpr int longest_chain = 16;
 
 template <typename Map>
@@ -40,7 +40,8 @@ Tensor tensor_of_values(DType dtype, Shape shape, const Values& values) {
   return tensor;
 }
 
-// What a Constant node says without a tensor.
+// The value of a Constant node that has value_float, value_int, value_floats or value_ints instead
+// of a tensor.
 std::optional<Tensor> attribute_value(const NodeProto& node) {
   if (const AttributeProto* value = attribute(node, "value_float"))
     return tensor_of_values<float>(DType::f32, {}, std::array{value->f()});
@@ -66,8 +67,8 @@ std::size_t hash_of(std::span<const std::byte> bytes) {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// Of type, shape and some of the elements: equal weights have equal fingerprints, and a large
-// weight is not read whole to be told from others.
+// A hash of the type, the shape and some of the elements, so that a large weight need not be read
+// whole. Equal weights have equal fingerprints.
 std::size_t fingerprint(const TensorView& tensor) {
   constexpr std::size_t part = 4096;
   std::size_t hash = hash_of(std::as_bytes(tensor.shape)) * 31 + static_cast<int>(tensor.dtype);
@@ -176,7 +177,7 @@ std::optional<Tensor> GraphIndex::value(std::string_view tensor) const {
     try {
       return model_ ? std::optional(model_->model().tensor(*proto)) : std::nullopt;
     } catch (const Error&) {
-      return std::nullopt;  // reported where external data is looked at
+      return std::nullopt;  // reported by the check of external data
     }
   }
   const NodeProto* node = tensor.empty() ? nullptr : producer(tensor);
@@ -275,7 +276,7 @@ std::span<const Weight* const> ModelIndex::weights_of_size(std::int64_t elements
   return found ? std::span<const Weight* const>(*found) : std::span<const Weight* const>();
 }
 
-// Weights that cannot be read are like no other.
+// Weights that cannot be read are left out.
 void ModelIndex::add_contents() const {
   for (const Weight& weight : weights_) {
     try {

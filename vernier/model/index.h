@@ -21,60 +21,60 @@ namespace vernier {
 
 class ModelIndex;
 
-// A stored weight that a tensor is, through operators that only carry it.
+// The stored weight that a tensor is, possibly cast, transposed or dequantized.
 struct WeightSource {
-  const vernier_onnx::TensorProto* stored = nullptr;    // null: the tensor is no weight
-  const vernier_onnx::NodeProto* dequantize = nullptr;  // the DequantizeLinear between, if any
-  bool transposed = false;                              // its two axes are swapped
+  const vernier_onnx::TensorProto* stored = nullptr;    // null if the tensor is not a weight
+  const vernier_onnx::NodeProto* dequantize = nullptr;  // the DequantizeLinear on the way, or null
+  bool transposed = false;                              // the tensor is the weight's transpose
   explicit operator bool() const { return stored != nullptr; }
 };
 
-// One graph of a model: who writes, who reads and what is known of each tensor. The subgraph of an
-// If, Loop or Scan looks up names that it does not define in the graph around it. The model must
-// outlive the index and stay unchanged.
+// Lookups in one graph of a model: the producer, the consumers, the type and the value of each
+// tensor. Names that the subgraph of an If, Loop or Scan does not define are looked up in the
+// enclosing graph. The model must outlive the index and stay unchanged.
 class GraphIndex {
  public:
-  // A graph by itself: nothing is known of its labels, dtypes and the values of its constants.
+  // A graph without a ModelIndex: labels are plain names, dtypes and stored values are unknown.
   explicit GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* outer = nullptr);
   GraphIndex(const ModelIndex& model, const Subgraph& place, const GraphIndex* outer);
 
-  const ModelIndex& index() const { return *model_; }  // of the model, unless it is by itself
+  const ModelIndex& index() const { return *model_; }  // only if made with a ModelIndex
   const vernier_onnx::GraphProto& graph() const { return *place_.graph; }
-  const vernier_onnx::NodeProto* owner() const { return place_.owner; }  // null: the main graph
+  const vernier_onnx::NodeProto* owner() const { return place_.owner; }  // null if the main graph
   const std::string& path() const { return place_.path; }  // "loop_1.body/if_0.then_branch"
   const GraphIndex* outer() const { return outer_; }
 
   // The node that writes the tensor; null for inputs, weights and unknown names.
   const vernier_onnx::NodeProto* producer(std::string_view tensor) const;
-  // The nodes of this graph that read the tensor, in graph order and once each, also those that
-  // read it only inside their subgraphs.
+  // The nodes of this graph that read the tensor, in graph order, each once, including nodes whose
+  // subgraphs capture it.
   std::span<const vernier_onnx::NodeProto* const> consumers(std::string_view tensor) const;
   const vernier_onnx::TensorProto* initializer(std::string_view tensor) const;
-  // What the graph says of the tensor's type: input, output or value_info; null if nothing.
+  // The tensor's declaration as input, output or value_info; null if it is not declared.
   const vernier_onnx::ValueInfoProto* value_info(std::string_view tensor) const;
-  // Of this graph only.
+  // These two ignore enclosing graphs.
   bool is_input(std::string_view tensor) const { return inputs_.contains(tensor); }
   bool is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
-  // Whether this graph itself defines the name: input, weight or node output.
+  // Whether this graph, not an enclosing one, defines the name: input, weight or node output.
   bool defines(std::string_view tensor) const;
-  // Whether one node of this graph reads the tensor, which this graph defines, and nothing else.
+  // Whether this graph defines the tensor, one of its nodes reads it, and nothing else does.
   bool has_one_reader(std::string_view tensor) const;
 
-  // The declared shape, -1 for dynamic dims; of a constant its own.
+  // A constant's shape, else the declared shape with -1 for dynamic dims; nullopt if not declared.
   std::optional<Shape> declared_shape(std::string_view tensor) const;
   std::optional<DType> dtype(const std::string& tensor) const;
 
-  // An initializer, or the tensor of a Constant node; null if it is neither.
+  // An initializer, or the `value` tensor of a Constant node; null if it is neither.
   const vernier_onnx::TensorProto* constant(std::string_view tensor) const;
-  // The value of an initializer or a Constant node; nothing if it is neither or cannot be read.
+  // The value of an initializer or a Constant node; nullopt if it is neither or cannot be read.
   std::optional<Tensor> value(std::string_view tensor) const;
   std::optional<std::vector<double>> numbers(std::string_view tensor) const;
-  // Of a constant of one element; others are not read.
+  // The value of a constant with one element; nullopt for larger constants, which are not read.
   std::optional<double> number(std::string_view tensor) const;
-  // Through Identity, Cast, a Transpose of two axes, and DequantizeLinear.
+  // Follows Identity, Cast, a Transpose of two axes, and DequantizeLinear.
   WeightSource weight_source(std::string_view tensor) const;
 
-  // The name that a probe gives a tensor of this graph.
+  // The label that a probe gives a tensor of this graph (TensorLabels).
   std::string label(const std::string& tensor) const;
 
  private:
@@ -91,7 +91,7 @@ class GraphIndex {
 
 // A weight of a model: an initializer, or the tensor of a Constant node.
 struct Weight {
-  std::string name;  // of the initializer, or of what the node writes
+  std::string name;  // of the initializer, or of the Constant node's output
   const vernier_onnx::TensorProto* proto = nullptr;
   const GraphIndex* graph = nullptr;
 };
@@ -108,8 +108,8 @@ struct FoundTensor : FoundNode {
   const std::string& name() const;  // inside its graph
 };
 
-// Everything that is looked up in a model, by name or by value, built once. The model must outlive
-// it and stay unchanged. Lookups may come from several threads.
+// Lookups in a whole model, by name or by value. The model must outlive the index and stay
+// unchanged. Lookups are thread-safe.
 class ModelIndex {
  public:
   explicit ModelIndex(const Model& model);
@@ -121,18 +121,18 @@ class ModelIndex {
   // The main graph first, each subgraph after the graph that contains it.
   const std::deque<GraphIndex>& graphs() const { return graphs_; }
 
-  // What a node writes, by the name that a probe gives it; null if there is none.
+  // The node output with this label (GraphIndex::label); null if there is none.
   const FoundTensor* tensor(std::string_view label) const;
   // The first node of that name; null if there is none.
   const FoundNode* node(std::string_view name) const;
-  // Whether the model itself defines the operator.
+  // Whether the node calls one of the model's local functions.
   bool is_local_function(const vernier_onnx::NodeProto& node) const;
 
   // All weights, in graph order.
   std::span<const Weight> weights() const { return weights_; }
-  // The first weight of that name, the main graph's before those of subgraphs.
+  // The first weight of that name, the main graph's before those of subgraphs; null if none.
   const Weight* weight(std::string_view name) const;
-  // The weights of so many elements, in graph order.
+  // The weights with this number of elements, in graph order.
   std::span<const Weight* const> weights_of_size(std::int64_t elements) const;
   // The first weight of this type, shape and content; null if there is none.
   const Weight* weight_with(const TensorView& content) const;
@@ -146,15 +146,15 @@ class ModelIndex {
 
   const Model& model_;
   GraphDTypes dtypes_;
-  std::unordered_map<std::string_view, int> definitions_;  // how often nodes write the name
-  std::deque<GraphIndex> graphs_;                          // inner ones point at outer ones
+  std::unordered_map<std::string_view, int> definitions_;  // number of nodes that write the name
+  std::deque<GraphIndex> graphs_;                          // subgraphs point to enclosing graphs
   NameMap<FoundTensor> tensors_;
   std::unordered_map<std::string_view, FoundNode> nodes_;
   std::unordered_set<std::string> functions_;
   std::vector<Weight> weights_;
   std::unordered_map<std::string_view, const Weight*> weights_by_name_;
   std::unordered_map<std::int64_t, Weights> weights_by_size_;
-  // Read from files when they are first asked for.
+  // Filled by the first call of weight_with(), which reads the weights from their files.
   mutable std::once_flag contents_once_;
   mutable std::unordered_map<std::size_t, Weights> weights_by_content_;
 };

@@ -12,13 +12,13 @@ bool is_active_dropout(const NodeProto& node, const GraphIndex& graph) {
          graph.number(input_name(node, 1)).value_or(0.5) != 0;
 }
 
-// Opset 14 says so; before it, asking for the batch's statistics meant it.
+// Since opset 14 by the attribute training_mode; before, by requesting the statistics as outputs.
 bool is_training_norm(const NodeProto& node) {
   return is_op(node, "BatchNormalization") &&
          (attribute_int(node, "training_mode", 0) != 0 || node.output_size() > 3);
 }
 
-// In inference there are none of the batch's statistics to give.
+// In inference mode, BatchNormalization has no outputs for the batch's statistics.
 void leave_training(NodeProto& node) {
   if (is_op(node, "Dropout")) {
     node.set_input(2, "");

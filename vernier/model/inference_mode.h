@@ -4,11 +4,11 @@
 
 namespace vernier {
 
-// Whether the node computes as in training: a Dropout that drops, or a BatchNormalization that
-// takes the statistics of the batch.
+// Whether the node is in training mode: a Dropout that drops, or a BatchNormalization that uses the
+// batch's statistics.
 bool computes_as_in_training(const vernier_onnx::NodeProto& node, const GraphIndex& graph);
 
-// The model with such nodes of the main graph as they are in inference.
+// The model with every such node of the main graph set to inference mode.
 Model in_inference_mode(const Model& model);
 
 }  // namespace vernier

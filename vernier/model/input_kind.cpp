@@ -11,7 +11,7 @@ namespace {
 bool is_side(const Dim& dim) { return dim.is_dynamic() || dim.size >= 16; }
 bool are_channels(const Dim& dim) { return dim.size == 1 || dim.size == 3 || dim.size == 4; }
 
-// Whether it has the dims of an image, and which way round; nothing if it has not.
+// For an input with the dims of an image: whether channels are last. nullopt for other inputs.
 std::optional<bool> channels_last(const TensorSpec& input) {
   const std::vector<Dim>& dims = input.shape;
   if (dims.size() != 4 || !(is_float(input.dtype) || input.dtype == DType::u8)) return std::nullopt;
@@ -62,8 +62,8 @@ InputKind float_kind(const TensorSpec& input, const InputUses& uses) {
   return kind;
 }
 
-// Whether the output could be fed back into the input: the same dims, as far as they are known, of
-// which the input says one at least.
+// Whether the output could be fed back into the input: the same dtype and rank, no two known dims
+// differ, and the input declares a dim above 1.
 bool could_be_fed_back(const TensorSpec& output, const TensorSpec& input) {
   if (output.dtype != input.dtype || output.shape.size() != input.shape.size()) return false;
   bool known = false;
@@ -80,8 +80,9 @@ bool brings_data(const InputKind& kind) {
          kind.role == InputRole::ids || kind.role == InputRole::values;
 }
 
-// Inputs that an output is fed back into: it has their shape, or they are a part of it, as of a
-// cache that grows. Only if another input brings data and another output tells something.
+// Marks inputs as states that an output is fed back into: the output has the input's shape, or the
+// input's elements flow into an output, as in a growing cache. Only if another input brings data
+// and at least one output is left over.
 void find_states(const Model& model, const std::vector<InputUses>& uses,
                  std::vector<InputKind>& kinds) {
   const std::vector<TensorSpec> inputs = model.inputs();

@@ -10,14 +10,14 @@
 
 namespace vernier {
 
-// What each of model.inputs() is for, in their order. The graph is followed forward from the
-// inputs, also into subgraphs and local functions, through operators that only move elements; names
-// say nothing.
+// The kind of each of model.inputs(), in the same order. Found by following each input forward
+// through operators that only move elements, also into subgraphs and local functions; input names
+// are not used.
 std::vector<InputKind> input_kinds(const Model& model);
 
-// The integer inputs whose elements are used as indices (by Gather and its kin, also inside
-// subgraphs and local functions, also after casts, reshapes, slices...), each with the length of
-// the shortest axis it indexes. Axes of unknown length do not count.
+// The integer inputs whose elements are used as indices (by Gather and similar operators, also
+// inside subgraphs and local functions, also after casts, reshapes, slices...), each with the
+// length of the shortest axis it indexes. Axes of unknown length are ignored.
 std::map<std::string, std::int64_t> index_lengths(const Model& model);
 
 }  // namespace vernier

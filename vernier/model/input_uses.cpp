@@ -21,22 +21,22 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<vernier_onnx::NodeProto>;
 
-// Where the elements of an input are in a tensor: from this position of the last axis on.
+// The position on a tensor's last axis at which the elements of an input begin.
 struct Place {
-  std::optional<std::int64_t> column = 0;  // nothing: not known
+  std::optional<std::int64_t> column = 0;  // nullopt if unknown
 };
 
-// What is known of a tensor.
+// What is known about a tensor.
 struct Value {
   std::map<std::string, Place> sources;  // inputs whose elements it may hold, unchanged
-  std::set<std::string> signals;         // inputs it is computed from, without any weight so far
-  std::optional<Shape> dims;             // -1: not known
-  // The constant whose elements it holds, reshaped or cast.
+  std::set<std::string> signals;         // inputs it is computed from without weighted operators
+  std::optional<Shape> dims;             // -1 for an unknown dim
+  // The constant whose elements the tensor holds, reshaped or cast; null if there is none.
   const vernier_onnx::TensorProto* stored = nullptr;
   bool constant = false;  // computed from weights alone
 };
 
-// The names that a graph sees: its own, then those of the graph around it.
+// The names visible in a graph: its own, then those of the enclosing graph.
 class Scope {
  public:
   explicit Scope(const Scope* outer = nullptr) : outer_(outer) {}
@@ -69,14 +69,14 @@ constexpr std::array index_uses = {
     IndexUse{"com.microsoft", "EmbedLayerNormalization", 8, 3, ""},
 };
 
-// Operators whose outputs hold elements of these inputs, unchanged and in any order.
+// Operators whose outputs hold elements of the inputs [first, last], unchanged and in any order.
 struct Carrier {
   std::string_view op_type;
   int first, last;  // positions of the inputs
 };
 constexpr int every = 1 << 30;
 
-// Operators that read elements of an input (the first or any from `first` on) as sizes or bounds.
+// Operators that read the inputs from position `first` on as sizes or bounds.
 struct LengthUse {
   std::string_view op_type;
   int first;
@@ -93,7 +93,7 @@ constexpr std::array length_uses = {
     LengthUse{"ReverseSequence", 1},
 };
 
-// Attention that keeps its keys and values: an output holds an input, and more behind it.
+// Attention with a cache of keys and values: an output holds the input and appends to it.
 struct CacheUse {
   std::string_view domain, op_type;
   int past, present;  // positions of the input and of the output
@@ -112,7 +112,7 @@ constexpr std::array cache_uses = {
     CacheUse{"com.microsoft", "Attention", 4, 1},
 };
 
-// What fused operators read as positions, lengths and masks.
+// Inputs that fused operators read as positions, lengths or masks.
 struct FusedUse {
   std::string_view domain, op_type;
   int input;
@@ -131,7 +131,7 @@ constexpr std::array fused_uses = {
 
 constexpr std::array<std::string_view, 4> convolutions = {"Conv", "ConvTranspose", "ConvInteger",
                                                           "QLinearConv"};
-// Products that count as weighted where an operand is a weight.
+// Products that count as weighted if an operand is constant.
 constexpr std::array<std::string_view, 11> products = {
     "MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "QGemm",    "MatMulNBits",
     "LSTM",   "GRU",  "RNN",           "Einsum",        "Attention"};
@@ -156,8 +156,8 @@ constexpr std::array carriers = {
     Carrier{"TensorScatter", 0, 0},
 };
 
-// Operators whose first output has the shape of their first input: enough to see through what
-// stands between a weight and a Gather.
+// Operators whose first output has the shape of their first input. These are the ones found between
+// a weight and a Gather.
 constexpr std::array<std::string_view, 5> same_shape = {"Identity", "Cast", "CastLike",
                                                         "QuantizeLinear", "DequantizeLinear"};
 
@@ -173,14 +173,14 @@ bool is_any_of(const vernier_onnx::NodeProto& node, std::span<const std::string_
   return std::ranges::find(op_types, node.op_type()) != op_types.end();
 }
 
-// Whether the numbers are low, low + 1, low + 2... of at least three.
+// Whether the numbers are n, n + 1, n + 2..., at least three of them.
 bool counts_up(const std::vector<double>& numbers) {
   for (std::size_t i = 1; i < numbers.size(); ++i)
     if (numbers[i] != numbers[i - 1] + 1) return false;
   return numbers.size() >= 3;
 }
 
-// The part that both have; the first, if they have none.
+// The intersection; the first interval if they are disjoint.
 Interval intersection(const std::optional<Interval>& first, const Interval& second) {
   if (!first) return second;
   const Interval both{std::max(first->low, second.low), std::min(first->high, second.high)};
@@ -191,7 +191,6 @@ class InputTracker {
  public:
   explicit InputTracker(const Model& model) : model_(model) {}
 
-  // By input; an input that is not there has none of these uses.
   std::map<std::string, InputUses> uses() {
     Scope scope;
     for (const TensorSpec& input : model_.inputs()) {
@@ -210,7 +209,7 @@ class InputTracker {
   }
 
  private:
-  // No honest model nests deeper or unfolds to more nodes than this.
+  // Limits on nesting and on visited nodes, far above any real model, against malicious files.
   static constexpr int most_depth = 32;
   static constexpr int most_nodes = 1'000'000;
 
@@ -252,7 +251,7 @@ class InputTracker {
     }
   }
 
-  // The outputs of a node that has subgraphs or is a local function; none for any other.
+  // The outputs of a node that has subgraphs or calls a local function; empty for other nodes.
   std::vector<Value> walk_inside(const vernier_onnx::NodeProto& node,
                                  const std::vector<Value>& inputs, const Scope& scope) {
     std::vector<Value> outputs;
@@ -270,7 +269,7 @@ class InputTracker {
   std::vector<Value> walk_subgraph(const vernier_onnx::NodeProto& node,
                                    const vernier_onnx::GraphProto& subgraph,
                                    const std::vector<Value>& inputs, const Scope& outer) {
-    // Shapes are dropped: Scan slices its inputs, Loop may change what it carries.
+    // Shapes are dropped: Scan slices its inputs, and a Loop-carried tensor may change its shape.
     Scope scope(&outer);
     for (int i = 0; i < std::min<int>(subgraph.input_size(), std::ssize(inputs)); ++i)
       scope.define(subgraph.input(i).name()) = {.sources = inputs[i].sources,
@@ -326,7 +325,7 @@ class InputTracker {
         outputs[use.present].sources = inputs[use.past].sources;
   }
 
-  // Where the elements of each source are along the last axis.
+  // Sets the column at which the elements of each source begin.
   void place_elements(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
                       Value& output) const {
     constexpr std::array<std::string_view, 4> keep = {"Reshape", "Squeeze", "Unsqueeze", "Imputer"};
@@ -342,7 +341,7 @@ class InputTracker {
            (!inputs.empty() && inputs[0].dims && axis == std::ssize(*inputs[0].dims) - 1);
   }
 
-  // The inputs of a concatenation lie behind each other, as far as their widths are known.
+  // A Concat appends its inputs; columns are known up to the first input of unknown width.
   static void place_columns(const std::vector<Value>& inputs, Value& output) {
     std::optional<std::int64_t> begin = 0;
     for (const Value& input : inputs) {
@@ -355,7 +354,7 @@ class InputTracker {
     }
   }
 
-  // A Gather of one column of a table holds elements of the one input that has it.
+  // A Gather of one column holds elements only of the input to which the column belongs.
   void pick_columns(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
                     Value& output) const {
     const auto index = numbers_of(inputs[1]);
@@ -393,7 +392,7 @@ class InputTracker {
     return is_any_of(node, products) && std::ranges::any_of(inputs, &Value::constant);
   }
 
-  // The elements of a constant, unless there are many or they cannot be read.
+  // The elements of a constant; nullopt if there are more than `most` or they cannot be read.
   std::optional<std::vector<double>> numbers_of(const Value& value) const {
     constexpr std::int64_t most = 100'000;
     if (!value.stored) return std::nullopt;
@@ -416,7 +415,8 @@ class InputTracker {
       note_tuples(input(1), input(0), attribute_int(node, "batch_dims", 0));
   }
 
-  // Each index is a tuple over the dims from `first`, as many as the last dim of `indices` says.
+  // GatherND: each index is a tuple over the axes from `first` on; the last dim of `indices` is the
+  // length of a tuple.
   void note_tuples(const Value& indices, const Value& data, std::int64_t first) {
     if (!data.dims) return;
     const std::int64_t rank = std::ssize(*data.dims);
@@ -436,7 +436,8 @@ class InputTracker {
     }
   }
 
-  // Calls change(uses) for the inputs whose elements the value holds, of integers alone if asked.
+  // Calls change(uses) for each input whose elements the value holds, optionally only for inputs
+  // that are not float.
   template <typename Change>
   void change_uses(const Value& value, bool integers_only, const Change& change) {
     for (const auto& [source, place] : value.sources)
@@ -466,7 +467,7 @@ class InputTracker {
     note_features(node, inputs[0]);
   }
 
-  // Operators of two operands.
+  // Notes uses by operators with two operands.
   void note_pair(const vernier_onnx::NodeProto& node, const Value& first, const Value& second) {
     constexpr std::array<std::string_view, 5> comparisons = {"Equal", "Less", "LessOrEqual",
                                                              "Greater", "GreaterOrEqual"};
@@ -489,7 +490,8 @@ class InputTracker {
   void note_comparison(const Value& value, const Value& with, bool equal) {
     if (value.sources.empty()) return;
     const auto numbers = numbers_of(with);
-    // Made of shapes alone: the positions of a sequence, of which only some count.
+    // Computed from shapes alone: `with` holds the positions of a sequence, and `value` limits how
+    // many of them are valid.
     if (!equal && !with.constant && with.sources.empty() && with.signals.empty())
       change_uses(value, true, [](InputUses& uses) { uses.counted_to = true; });
     if (!numbers || numbers->empty()) return;
@@ -529,7 +531,7 @@ class InputTracker {
     });
   }
 
-  // Operators of tables: what a feature's values are like.
+  // ai.onnx.ml: the categories, means and deviations of features.
   void note_features(const vernier_onnx::NodeProto& node, const Value& value) {
     if (is_op(node, "OneHotEncoder", "ai.onnx.ml"))
       for (const std::int64_t category : attribute_ints(node, "cats_int64s"))
@@ -554,7 +556,7 @@ class InputTracker {
     return {found->floats().begin(), found->floats().end()};
   }
 
-  // Those of the values, one for each feature, that belong to the input.
+  // The part of `values`, one per feature, that belongs to the input; a single value fits all.
   std::vector<double> feature_values(const std::vector<double>& values, const Place& place,
                                      const std::string& source) const {
     if (values.size() <= 1) return values;
@@ -583,7 +585,7 @@ class InputTracker {
   const Model& model_;
   std::map<std::string, InputUses> uses_;
   std::map<std::string, bool> integers_;
-  std::map<std::string, std::int64_t> widths_;  // last dims of inputs, where they are static
+  std::map<std::string, std::int64_t> widths_;  // last dims of inputs, if static
   int depth_ = 0;
   int nodes_ = 0;
 };

@@ -12,32 +12,32 @@
 
 namespace vernier {
 
-// The first operator with weights that an input reaches.
+// The first operator with a constant weight that an input reaches.
 enum class FirstOperator { none, convolution_1d, convolution_2d, other };
 
-// What a graph does with the elements of an input. Choices, ranges and flags are those of integers,
-// unless they say otherwise.
+// How a graph uses the elements of an input. Fields marked * are set for any dtype, the others only
+// for integers and booleans.
 struct InputUses {
-  std::optional<std::int64_t> index_length;  // of the shortest axis that it indexes
-  std::optional<Interval> range;             // of what it is compared with or encoded into
-  std::set<double> choices;                  // that it is compared with; of any type: categories
-  std::optional<Interval> quantized;         // of any type: the range of the quantizer behind it
-  std::vector<double> means, deviations;     // of any type: what a Scaler says of its features
-  bool mask = false;                         // read as true or false, or counted
-  bool condition = false;                    // of an If
-  bool length = false;                       // a size or a bound
-  bool counted_to = false;                   // compared with what counts up to a size
-  bool number = false;                       // cast to a float
-  bool state = false;                        // of any type: where a recurrent operator begins
-  std::set<std::string> moved_to;            // of any type: outputs that may hold its elements
-  bool positions = false;                    // that a rotary embedding turns by
-  bool last_position = false;                // of attention: the length of all keys, less one
-  bool total_length = false;                 // of attention: the length of all keys
+  std::optional<std::int64_t> index_length;  // * length of the shortest axis that it indexes
+  std::optional<Interval> range;             // of the numbers it is compared with, or of a OneHot
+  std::set<double> choices;               // numbers it is compared with; * OneHotEncoder categories
+  std::optional<Interval> quantized;      // * calibration range of the quantizer that reads it
+  std::vector<double> means, deviations;  // * of its features, from a Scaler
+  bool mask = false;                      // read as booleans, or summed
+  bool condition = false;                 // the condition of an If
+  bool length = false;                    // read as a size or a bound
+  bool counted_to = false;                // compared with positions computed from a shape
+  bool number = false;                    // cast to a float
+  bool state = false;                     // * initial state of a recurrent operator
+  std::set<std::string> moved_to;         // * model outputs that may hold its elements
+  bool positions = false;                 // positions for a rotary embedding
+  bool last_position = false;             // attention: the number of keys minus one
+  bool total_length = false;              // attention: the number of keys
   FirstOperator first = FirstOperator::none;
 };
 
-// By input; an input that is not there has none of these uses. The graph is followed forward, also
-// into subgraphs and local functions, through operators that only move elements.
+// The uses of each input, by name; an input without any use may be missing. Found by following each
+// input forward through operators that only move elements, also into subgraphs and local functions.
 std::map<std::string, InputUses> input_uses(const Model& model);
 
 }  // namespace vernier

@@ -16,7 +16,7 @@ using vernier_onnx::AttributeProto;
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
 
-// Readers of a name, in the graph and where subgraphs capture it.
+// Redirects all readers of a name, in the graph and in its subgraphs.
 void rename_reads(GraphProto& graph, const std::string& from, const std::string& to) {
   for (NodeProto& node : *graph.mutable_node()) {
     std::ranges::replace(*node.mutable_input(), from, to);
@@ -27,7 +27,7 @@ void rename_reads(GraphProto& graph, const std::string& from, const std::string&
   }
 }
 
-// Puts switches into a float model.
+// Inserts switches into a float model.
 class FloatSwitches {
  public:
   explicit FloatSwitches(const Model& model) : model_(model.clone()), index_(model) {}
@@ -96,7 +96,7 @@ class FloatSwitches {
     }
   }
 
-  // Behind the node that writes; nullptr: first of all.
+  // Schedules a node to follow `writer`; nullptr for the beginning of the graph.
   void place_after(const NodeProto* writer, NodeProto node) {
     placed_[writer ? writer->output(0) : ""].push_back(std::move(node));
   }
@@ -117,7 +117,8 @@ class FloatSwitches {
       *graph.add_node() = std::move(node);
       if (!key.empty()) add_placed(key);
     }
-    // A switch for some readers of a tensor reads it in front of the switch for all the others.
+    // If a tensor has both a switch for some readers and one for all others, the first one reads
+    // the tensor before the second.
     for (NodeProto& node : *graph.mutable_node())
       if (node.op_type() == switch_op && node.output(0).starts_with("vernier.switched:"))
         if (const auto found = renamed_.find(node.input(0)); found != renamed_.end())
@@ -125,10 +126,10 @@ class FloatSwitches {
   }
 
   Model model_;
-  ModelIndex index_;  // of the model as it was
+  ModelIndex index_;  // of the original model
   std::vector<Switch> switches_;
-  std::map<std::string, std::string> renamed_;            // what producers write instead
-  std::map<std::string, std::vector<NodeProto>> placed_;  // by the first output of the node before
+  std::map<std::string, std::string> renamed_;            // tensor -> what its producer writes now
+  std::map<std::string, std::vector<NodeProto>> placed_;  // by first output of the node they follow
 };
 
 }  // namespace

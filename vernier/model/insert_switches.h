@@ -11,12 +11,12 @@
 
 namespace vernier {
 
-// The operators of switches: domain, names and attributes. The first input is the float tensor; the
-// second, where the model has a quantizer there, what that makes of it. `switches` are the indices
-// of what the node stands for: the second input is passed on where all are as in the file.
+// The custom operators of switches. The first input is the float tensor; the second, if the model
+// has a quantizer there, is the quantized tensor. The attribute `switches` lists the indices of the
+// node's switches: the second input is passed on if all of them are set as in the file.
 inline constexpr std::string_view switch_domain = "vernier.switch";
 inline constexpr std::string_view switch_op = "Switch";  // one input
-inline constexpr std::string_view choice_op = "Choice";  // two, of float32
+inline constexpr std::string_view choice_op = "Choice";  // two float32 inputs
 inline constexpr std::string_view choice_f16_op = "ChoiceFloat16";
 inline constexpr std::string_view choice_bf16_op = "ChoiceBFloat16";
 inline constexpr std::string_view switch_attribute = "switches";    // ints
@@ -29,18 +29,18 @@ struct Switch {
   enum class Kind { activation, weight };
   Kind kind = Kind::activation;
   std::string name;  // of the activation, as users know it, or of the stored weight
-  std::string node;  // that computes the activation, or reads the weight; empty: a graph input
-  std::string op;    // its operator
-  std::optional<Quantizer> in_file;  // nothing: dynamic, or the file has none
-  bool is_in_file = false;           // whether it can be set as in the file
-  bool is_dynamic = false;           // the file computes its scale from each tensor
-  std::string reader = {};           // of a weight: which input of which node reads it
-  int reader_input = -1;
-  int channel_axis = 0;                  // of a weight: its output channels; -1: the last
-  std::optional<RealRange> folded = {};  // the Relu or Clip that the quantizer stands for
+  std::string node;  // computes the activation, or reads the weight; empty for a graph input
+  std::string op;    // operator of `node`
+  std::optional<Quantizer> in_file;      // nullopt if dynamic, or if the file has no quantizer here
+  bool is_in_file = false;               // whether the file has a quantizer here
+  bool is_dynamic = false;               // the model computes the scale from each tensor
+  std::string reader = {};               // weights: the node that reads it
+  int reader_input = -1;                 // weights: which input of `reader` it is
+  int channel_axis = 0;                  // weights: axis of the output channels; -1 is the last
+  std::optional<RealRange> folded = {};  // range of the Relu or Clip folded into the quantizer
 };
 
-// What is quantized and has no switch: it is always as in the file.
+// Something quantized that has no switch: it is always as in the file.
 struct Unswitched {
   enum class Reason { no_float_counterpart, unknown_operator };
   Reason reason = Reason::unknown_operator;
@@ -48,7 +48,7 @@ struct Unswitched {
   bool operator==(const Unswitched&) const = default;
 };
 
-// A model with switches in it. Nothing else has changed.
+// A model with switches inserted, otherwise unchanged.
 struct SwitchedModel {
   Model model;
   std::vector<Switch> switches;
@@ -62,36 +62,37 @@ struct NodeInput {
   bool operator==(const NodeInput&) const = default;
 };
 
-// Where a quantizer would stand in a float model: on an activation, a graph input or a weight.
+// A place for a quantizer in a float model: an activation, a graph input or a weight.
 struct SwitchPoint {
   std::string tensor;
-  std::vector<NodeInput> readers = {};  // that would read it quantized; empty: all of them
+  std::vector<NodeInput> readers = {};  // readers of the quantized tensor; empty for all readers
 };
 
-// Puts a switch at each point of the main graph: none of them is as in a file. Throws Error for a
-// tensor or reader that the model does not have.
+// Inserts a switch at each point of the main graph, with is_in_file false. Throws Error for a
+// tensor or reader that the model does not have, and for two switches on all readers of one tensor.
 SwitchedModel insert_switches(const Model& float_model, std::span<const SwitchPoint> points);
 
-// What the float model has in place of what is quantized, in the order of the Quantization.
+// The float counterparts of quantized activations and weights, in the order of the Quantization.
 struct FloatCounterparts {
-  // The Relu or Clip that the model leaves to an activation's quantizer: what it lets through.
+  // For each activation, the range of the Relu or Clip folded into its quantizer, if any.
   std::vector<std::optional<RealRange>> folded;
-  // The float weight in the shape of the stored one; nothing: unknown.
+  // For each weight, the float weight in the shape of the stored one; nullopt if unknown.
   std::vector<std::optional<Tensor>> weights;
-  // What the operator that reads the weight may add in float, where it stores its bias as integers:
-  // the nearest to that is taken.
+  // For each weight, the candidates for the float bias of the operator that reads it, if that
+  // stores its bias as integers. nearest_bias() picks one.
   std::vector<std::vector<Tensor>> biases;
 };
 
-// The bias that differs least from the stored one; null if none has its size.
+// The bias with the least squared difference from the stored one; null if none has its size.
 const Tensor* nearest_bias(std::span<const Tensor> biases, const TensorView& stored);
 
-// Puts a switch at each quantizer of a quantized model, of which `quantization` was found.
+// Inserts a switch at each quantizer of a quantized model. `quantization` is what
+// find_quantization() returned for it.
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,
                               const FloatCounterparts& counterparts);
 
-// The model with all of its switches off for good: one of ONNX's own operators, that computes with
-// the float weights. What only the quantizers read is gone.
+// The model with every switch replaced by its float input: it has standard operators only and
+// computes with the float weights. Nodes that only the quantizers needed are removed.
 Model switched_off(SwitchedModel switched);
 
 }  // namespace vernier

@@ -11,11 +11,11 @@ class NodeProto;
 
 namespace vernier {
 
-// A node of one output, which Vernier puts into a graph: its name is "vernier.OP:OUTPUT".
+// A node with one output that Vernier inserts into a graph, named "vernier.OP:OUTPUT".
 vernier_onnx::NodeProto make_node(std::string_view op, const std::vector<std::string>& inputs,
                                   const std::string& output, std::string_view domain = "");
 
-// Attributes that the node does not have yet.
+// Add an attribute that the node does not have yet.
 void add_int(vernier_onnx::NodeProto& node, std::string_view attribute, std::int64_t value);
 void add_ints(vernier_onnx::NodeProto& node, std::string_view attribute,
               const std::vector<std::int64_t>& values);

@@ -18,7 +18,7 @@ class TensorProto;
 
 namespace vernier {
 
-// An input or output that is no tensor of a DType: a sequence, an optional, a map, strings.
+// An input or output that is not a tensor of a DType: a sequence, an optional, a map, strings.
 struct OtherValue {
   std::string name;
   std::string type;  // "sequence", "optional", "map", "sparse tensor", "string"
@@ -29,9 +29,9 @@ class MappedFile;
 class MappedFiles;
 struct Rope;
 
-// The elements of a weight or constant where they are stored: in the model's proto or in a mapped
-// file, copied only out of typed fields. It is valid as long as the model; the memory of a file's
-// pages is given back when it ends.
+// The elements of a weight or constant, in place in the model's proto or in a mapped file; only
+// typed fields are copied. Valid as long as the model. The destructor releases the file's pages
+// from memory.
 class WeightView : public TensorView {
  public:
   WeightView(const vernier_onnx::TensorProto& proto, std::span<const std::byte> stored,
@@ -43,17 +43,18 @@ class WeightView : public TensorView {
 
  private:
   std::vector<std::byte> copied_;
-  std::shared_ptr<const MappedFile> file_;  // that has the bytes
+  std::shared_ptr<const MappedFile> file_;  // holds the bytes; null if they are not in a file
 };
 
-// An ONNX model: its graph, and the weights wherever they are. Large weights of a loaded model are
-// left in the file, as external data whose location is the model file itself: so weights must be
-// read with tensor(), never from raw_data.
+// An ONNX model. Large weights of a loaded model are left in the file: the proto refers to them as
+// external data whose location is the model file itself. So weights must be read with view() or
+// tensor(), never from raw_data.
 class Model {
  public:
+  // Loads an ONNX file, or the decoder of an onnxruntime-genai folder.
   static Model load(const std::filesystem::path& path);
-  // A file that a tool made from another model: external data is still in that model's folder, and
-  // messages name it.
+  // Loads a file that a tool made from `origin`: external data is still in the folder of `origin`,
+  // and messages show the name of `origin`.
   static Model load_derived(const std::filesystem::path& path, const Model& origin);
   // `folder` is where external data is looked for; `name` stands for the model in messages.
   static Model parse(std::string_view bytes, std::filesystem::path folder = {},
@@ -63,7 +64,7 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
-  // Another graph over the same files.
+  // A model with another proto over the same files.
   Model with(vernier_onnx::ModelProto proto) const;
   Model clone() const;
 
@@ -76,33 +77,33 @@ class Model {
   const std::filesystem::path& folder() const { return folder_; }
   const std::string& name() const { return name_; }  // for messages: the file name
 
-  // Inputs that are fed (those with an initializer are not) and outputs, in graph order.
+  // Inputs (without those that have an initializer) and outputs, in graph order.
   std::vector<TensorSpec> inputs() const;
   std::vector<TensorSpec> outputs() const;
   std::vector<OtherValue> other_inputs() const;
   std::vector<OtherValue> other_outputs() const;
 
-  // Version of an operator set the model imports, 0 if it does not; "" is ONNX itself.
+  // The imported version of an operator set; 0 if it is not imported. "" is ONNX itself.
   std::int64_t opset(std::string_view domain = "") const;
 
-  // A weight or constant with its elements, where they are stored or as a copy. Throws Error for
-  // strings and for external data that is missing, too short or outside the model's folder.
+  // The elements of a weight or constant, in place or as a copy. Throws Error for strings and for
+  // external data that is missing, too short or outside the model's folder.
   WeightView view(const vernier_onnx::TensorProto& proto) const;
   Tensor tensor(const vernier_onnx::TensorProto& proto) const;
 
-  // Of all weights of the main graph, wherever they are stored.
+  // The size of all weights of the main graph, external data included.
   std::int64_t weight_bytes() const;
 
   // Whether the weight's elements are in the model file itself, left there by load().
   bool is_inside(const vernier_onnx::TensorProto& proto) const;
 
-  // Writes the model under a temporary name and renames it into place. External data stays where it
-  // is if it is in the same folder; else, or when the model would not fit into the 2 GB of an ONNX
-  // file, weights go to `path`.data.
+  // Writes the model under a temporary name and renames it into place. External data in the same
+  // folder stays where it is. If it is in another folder, or if the model would exceed the 2 GB of
+  // an ONNX file, weights are written to `path`.data.
   void save(const std::filesystem::path& path) const;
 
-  // The model as bytes, weights of the model file included; external data stays where it is,
-  // relative to folder(). pieces() makes no copy of the weights that are in the model file.
+  // The serialized model, including weights that are in the model file; external data stays where
+  // it is, relative to folder(). pieces() does not copy the weights in the model file.
   std::string serialize() const;
   Rope pieces() const;
 
@@ -112,7 +113,7 @@ class Model {
   std::filesystem::path folder_;
   std::string name_;
   std::shared_ptr<const MappedFile> file_;
-  std::shared_ptr<MappedFiles> external_;  // files of external data that were read
+  std::shared_ptr<MappedFiles> external_;  // mapped files of external data
 };
 
 }  // namespace vernier

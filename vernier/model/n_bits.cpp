@@ -38,7 +38,7 @@ Layout layout_of(const vernier_onnx::NodeProto& node, const Tensor& packed, cons
   return layout;
 }
 
-// One zero point for each row and block, as a real number.
+// One zero point per row and block.
 std::vector<float> zeros_of(const Layout& layout, const std::optional<Tensor>& zero_points) {
   const std::int64_t blocks = layout.blocks();
   std::vector<float> zeros(layout.n * blocks, static_cast<float>(1U << (layout.width - 1)));

@@ -7,12 +7,12 @@
 
 namespace vernier {
 
-// ONNX numbers its element types (TensorProto.DataType); ONNX Runtime uses the same numbers.
-// Strings, complex numbers and types newer than these have no DType.
+// Conversions from and to ONNX's element type numbers (TensorProto.DataType), which ONNX Runtime
+// uses too. nullopt for types without a DType: strings, complex numbers and newer types.
 std::optional<DType> dtype_of_onnx(int data_type);
 int onnx_data_type(DType dtype);
 
-// Bits of one element of any ONNX type that has a fixed size, 0 for strings and what is unknown.
+// Bits per element of any ONNX type of fixed size; 0 for strings and unknown types.
 int onnx_bits(int data_type);
 
 // "float32", "string", "type 99": for messages.

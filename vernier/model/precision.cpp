@@ -33,15 +33,15 @@ bool quantizes(const vernier_onnx::NodeProto& node) {
          std::ranges::find(quantizing_ops, node.op_type()) != quantizing_ops.end();
 }
 
-// Weights of so many bits as an attribute says, 4 where it says nothing.
+// Operators whose attribute `bits` is the width of their weights; 4 if absent.
 bool stores_blocks(const vernier_onnx::NodeProto& node) {
   constexpr std::array<std::string_view, 4> ops = {"MatMulNBits", "GatherBlockQuantized",
                                                    "MatMulBnb4", "MatMulFpQ4"};
   return std::ranges::find(ops, node.op_type()) != ops.end();
 }
 
-// Calls visit(name, tensor) with every initializer and every Constant: some exporters write all
-// weights as nodes.
+// Calls visit(name, tensor) for every initializer and every Constant: some exporters write all
+// weights as Constant nodes.
 template <typename Visit>
 void visit_weights(const vernier_onnx::GraphProto& graph, const Visit& visit) {
   for (const auto& tensor : graph.initializer()) visit(tensor.name(), tensor);
@@ -50,7 +50,7 @@ void visit_weights(const vernier_onnx::GraphProto& graph, const Visit& visit) {
       visit(node.output(0), *tensor);
 }
 
-// A double: sizes are what the file claims, and need not add up to an integer.
+// Returns a double: the sizes that a file claims may add up to more than 64 bits.
 double weight_elements(const vernier_onnx::GraphProto& graph, bool half) {
   double count = 0;
   visit_weights(graph, [&](const std::string&, const vernier_onnx::TensorProto& tensor) {

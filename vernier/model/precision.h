@@ -6,16 +6,18 @@
 
 namespace vernier {
 
-// What a model computes in: by its weights and its quantizing operators.
+// The precision of a model, judged by its weights and its quantizing operators.
 enum class Precision { fp32, fp16, int8 };
 
 std::string_view precision_name(Precision precision);
 
-// int8 for a model that quantizes (Q-DQ pairs, QOperator, integer or block-quantized matrix
-// products, of whatever width), fp16 when most weight bytes are float16 or bfloat16, else fp32.
+// int8 for a model with quantizing operators of any width (Q-DQ pairs, QOperator, integer or
+// block-quantized matrix products); fp16 if more weight elements are float16 or bfloat16 than
+// float32; else fp32.
 Precision precision_of(const Model& model);
 
-// What reports call it: "int4" where most of what is quantized are weights of 4 bits.
+// The precision as shown in reports: "int4" if most quantizing operators read 4-bit weights, else
+// the name of precision_of().
 std::string_view precision_name(const Model& model);
 
 }  // namespace vernier

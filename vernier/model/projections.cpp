@@ -34,21 +34,21 @@ constexpr std::array<std::string_view, 9> carrying_operators = {
     "DequantizeLinear", "QuantizeLinear", "DynamicQuantizeLinear",
     "Reshape",          "Flatten",        "Squeeze",
     "Unsqueeze",        "Cast",           "Identity"};
-// What tells the dims of a tensor, or compares it, carries none of it on.
+// Operators that end a walk: their outputs are sizes or comparisons, not values of the tensor.
 constexpr std::array<std::string_view, 5> ends = {"Shape", "Size", "Equal", "Greater", "IsNaN"};
 
 bool is_one_of(const NodeProto& node, Names names) {
   return std::ranges::find(names, node.op_type()) != names.end();
 }
 
-// The outputs that hold elements of the inputs: a scale that is computed does not.
+// The outputs that hold elements of the inputs: not a dynamically computed scale or zero point.
 std::vector<std::string> carried_outputs(const NodeProto& node) {
   std::vector<std::string> outputs(node.output().begin(), node.output().end());
   if (is_op(node, "DynamicQuantizeLinear")) outputs.resize(1);
   return outputs;
 }
 
-// A matrix product: its two operands.
+// The two operands of a matrix product.
 struct Operands {
   std::string first, second;
 };
@@ -62,11 +62,11 @@ std::optional<Operands> operands_of(const NodeProto& node) {
   return std::nullopt;
 }
 
-// Where a walk came to: the input of a node that it does not go through.
+// Where a forward walk ended: at an input of a product or attention, or at a graph output.
 struct Reached {
-  const NodeProto* node = nullptr;
+  const NodeProto* node = nullptr;  // null for a graph output
   int input = 0;
-  bool activated = false, split = false;  // through an activation function, or a Split
+  bool activated = false, split = false;  // passed through an activation function, or a Split
 };
 
 class ProjectionFinder {
@@ -118,7 +118,7 @@ class ProjectionFinder {
   bool is_product(const NodeProto& node) const {
     return std::ranges::find(products_, &node) != products_.end();
   }
-  // A walk goes through what carries, scales or normalises a tensor, and stops at products.
+  // Whether a walk stops at the node: at matrix products and attention.
   bool stops(const NodeProto& node) const {
     return is_product(node) || activation_products_.contains(&node) ||
            is_one_of(node, fused_attention);
@@ -148,8 +148,8 @@ class ProjectionFinder {
     return reached;
   }
 
-  // The products, attentions and graph inputs that a tensor is computed from; whether it is so by a
-  // normalisation.
+  // The nearest products, attentions and graph inputs that a tensor is computed from, and whether
+  // there is a normalisation or a Softmax in between.
   struct Sources {
     std::set<const NodeProto*> nodes;
     std::set<std::string> inputs;
@@ -192,7 +192,8 @@ class ProjectionFinder {
     return visit(product);
   }
 
-  // Scores lead to a Softmax, and what is seen comes from one: two products an attention.
+  // Attention has two products of activations: scores (queries times keys), which lead to a
+  // Softmax, and the context (weights times values), which reads it.
   void find_attention() {
     std::vector<const NodeProto*> scores;
     for (const NodeProto* product : activation_products_)
@@ -205,7 +206,7 @@ class ProjectionFinder {
     std::ranges::sort(attention_, {}, [&](const NodeProto* node) { return order_.at(node); });
     std::ranges::sort(contexts_, {}, [&](const NodeProto* node) { return order_.at(node); });
     for (std::size_t i = 0; i < attention_.size(); ++i) layer_of_[attention_[i]] = int(i);
-    // A context belongs to the scores behind whose Softmax it is.
+    // A context is in the layer of the scores whose Softmax it reads.
     for (const NodeProto* context : contexts_) {
       const auto operands = operands_of(*context);
       for (const std::string& operand : {operands->first, operands->second})
@@ -219,7 +220,7 @@ class ProjectionFinder {
     return std::ranges::find(contexts_, &node) != contexts_.end();
   }
 
-  // Which input of scores is the keys: the one that a cache is part of, else the second.
+  // Which input of the scores holds the keys: the one that a cache flows into, else the second.
   int key_input(const NodeProto& scores) const {
     const auto operands = operands_of(scores);
     const auto holds_cache = [&](const std::string& operand) {
@@ -246,7 +247,7 @@ class ProjectionFinder {
     for (const Reached& reached : forward(product)) {
       if (!reached.node || !layer_of_.contains(reached.node)) continue;
       const int here = layer_of_.at(reached.node);
-      if (layer >= 0 && here != layer) return;  // the angles of a rotary embedding
+      if (layer >= 0 && here != layer) return;  // read by several layers: rotary embedding angles
       layer = here;
       if (is_one_of(*reached.node, fused_attention)) {
         if (reached.input < 3)
@@ -270,7 +271,7 @@ class ProjectionFinder {
     for (const NodeProto* source : sources.nodes)
       if (is_context(*source) || is_one_of(*source, fused_attention))
         layer = layer_of_.contains(source) ? layer_of_.at(source) : -1;
-    // A residual sum holds what attention computed only where it has no output projection.
+    // An output projection reads only the result of attention, not a residual sum with products.
     const bool only = std::ranges::none_of(
         sources.nodes, [&](const NodeProto* source) { return is_product(*source); });
     if (layer && only && !sources.normalised) return place(product, Projection::output, *layer);
@@ -281,8 +282,8 @@ class ProjectionFinder {
     if (ends_there) place(product, Projection::head, -1);
   }
 
-  // Of a product that reads products without a normalisation between: it is the down projection,
-  // and they are what comes before.
+  // A product that reads one or two unplaced products without a normalisation in between is a down
+  // projection; the products that it reads are gate and up.
   void place_in_mlp(const NodeProto& product) {
     const Sources sources = backward(operands_of(product)->first);
     std::vector<const NodeProto*> before;
@@ -306,7 +307,7 @@ class ProjectionFinder {
     }
   }
 
-  // How many attentions a node comes behind.
+  // The number of attentions that a node depends on.
   int attentions_before(const NodeProto& node) const {
     std::set<std::string> seen;
     std::set<int> layers;
@@ -324,7 +325,8 @@ class ProjectionFinder {
     return int(layers.size());
   }
 
-  // Behind its layer's attention, or beside it where none comes behind the last.
+  // An MLP usually depends on its layer's attention. If no MLP depends on the last attention, MLPs
+  // run in parallel with the attention of their layer.
   void number_mlp_layers() {
     std::map<const NodeProto*, int> behind;
     int most = 0;
@@ -335,7 +337,7 @@ class ProjectionFinder {
     for (const auto& [node, count] : behind) placed_[node].layer = beside ? count : count - 1;
   }
 
-  // The table of tokens, and what normalisations compute: what several projections read, or one.
+  // Adds embeddings, and the normalised tensors that projections read.
   void add_tensors_between() {
     std::map<const NodeProto*, PlacedProjection> more;
     for (const auto& [node, placed] : placed_) {
@@ -364,7 +366,7 @@ class ProjectionFinder {
     placed_.merge(more);
   }
 
-  // The tensor whose elements these are, before quantizers and changes of shape.
+  // The tensor before quantizers, casts and changes of shape.
   std::string carried_from(const std::string& tensor) const {
     const NodeProto* writer = graph_.producer(tensor);
     return writer && is_one_of(*writer, carrying_operators) ? carried_from(input_name(*writer, 0))
@@ -373,7 +375,7 @@ class ProjectionFinder {
 
   const GraphIndex& graph_;
   std::map<const NodeProto*, int> order_;
-  std::vector<const NodeProto*> products_;          // with a constant, in graph order
+  std::vector<const NodeProto*> products_;          // with a constant operand, in graph order
   std::set<const NodeProto*> activation_products_;  // of two activations
   std::vector<const NodeProto*> attention_;         // scores and fused attention, in graph order
   std::vector<const NodeProto*> contexts_;

@@ -20,10 +20,10 @@ using vernier_onnx::TensorProto;
 bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
 
-// Where a QOperator node has the scale and zero point of its output, and of its weight.
+// Input positions of a QOperator node.
 struct QOperator {
-  int output_scale;
-  int weight = -1;  // its scale and zero point follow it
+  int output_scale;  // the zero point follows
+  int weight = -1;   // its scale and zero point follow; -1 if there is no weight
 };
 const std::map<std::string, QOperator> q_operators = {
     {"QLinearConv", {6, 3}},     {"QLinearMatMul", {6, 3}},
@@ -33,8 +33,7 @@ const std::map<std::string, QOperator> q_operators = {
     {"QLinearAveragePool", {3}}, {"QLinearGlobalAveragePool", {3}},
     {"QLinearReduceMean", {3}},  {"QLinearConcat", {0}}};
 
-// Where an operator that computes real numbers from a stored weight has it, with its scale and its
-// zero point, and its bias.
+// Input positions of an operator that reads a stored weight and writes real numbers.
 struct WeightInputs {
   int weight;
   int scale;
@@ -46,12 +45,12 @@ const std::map<std::string, WeightInputs> weight_operators = {
     {"DynamicQuantizeMatMul", {1, 2, 3, 4}},
     {"QAttention", {1, 4, 7, 2}}};
 
-// Quantized operators that are known but not read.
+// Quantized operators that are recognised but not interpreted.
 const std::set<std::string, std::less<>> unread_operators = {
     "DynamicQuantizeLSTM",      "GatherBlockQuantized", "MatMulBnb4",   "MatMulFpQ4",
     "QEmbedLayerNormalization", "QLinearReduceSum",     "QLinearWhere", "QMoE"};
 
-// What one graph of the model quantizes.
+// Finds what one graph of the model quantizes.
 class GraphReader {
  public:
   GraphReader(const Model& model, const GraphIndex& index) : model_(model), index_(index) {}
@@ -81,12 +80,12 @@ class GraphReader {
  private:
   std::string label(const std::string& tensor) const { return index_.label(tensor); }
 
-  // A weight, or the value of a Constant node, also behind Identity; null if the tensor is neither.
+  // A weight or the value of a Constant node, also through Identity; null if the tensor is neither.
   const TensorProto* stored(const std::string& name) const {
     if (const TensorProto* constant = index_.constant(name)) return constant;
     const NodeProto* node = index_.producer(name);
     if (!node || !is_op(*node, "Identity")) return nullptr;
-    const WeightSource source = index_.weight_source(name);  // ends where Identities form a cycle
+    const WeightSource source = index_.weight_source(name);  // terminates on cycles of Identity
     return source.dequantize || source.transposed ? nullptr : source.stored;
   }
 
@@ -107,7 +106,7 @@ class GraphReader {
     };
   }
 
-  // The quantizer of constants `scale` and `zero_point`; nothing when they are computed.
+  // The quantizer with the constants `scale` and `zero_point`; nullopt if one of them is computed.
   std::optional<Quantizer> quantizer(const std::string& scale, const std::string& zero_point,
                                      DType fallback) const {
     std::optional<Tensor> scales = constant(scale);
@@ -134,7 +133,7 @@ class GraphReader {
     return type.value_or(DType::u8);
   }
 
-  // With the node that computes the tensor.
+  // The activation with `writer` and its fields set to the node that computes the tensor.
   QuantizedActivation written(QuantizedActivation activation, const std::string& tensor) const {
     const NodeProto* node = index_.producer(tensor);
     if (!node) return activation;
@@ -167,7 +166,8 @@ class GraphReader {
     }
   }
 
-  // The Gather of rows of a stored table that are moved before they come back as real numbers.
+  // The Gather of a stored table whose rows are transposed or reshaped before they are dequantized;
+  // null if the node is not such a chain.
   const NodeProto* moved_rows(const NodeProto* node) const {
     constexpr int most_steps = 8;  // nodes of a damaged file may form a cycle
     for (int step = 0; step < most_steps && node && node->input_size() > 0; ++step) {
@@ -180,7 +180,7 @@ class GraphReader {
     return nullptr;
   }
 
-  // Rows of a stored table that come back as real numbers: an embedding.
+  // Rows of a stored table that are dequantized: an embedding.
   void add_gathered(const NodeProto& gather, const NodeProto& dequantize, Quantization& found) {
     const TensorProto* table = stored(gather.input(0));
     const auto table_quantizer = node_quantizer(dequantize, dtype_of(*table));
@@ -192,8 +192,7 @@ class GraphReader {
       add_operand(gather, 0, WeightForm::dequantized, *table_quantizer, output, found);
   }
 
-  // One row for each tensor and quantizer, however many readers got a DequantizeLinear of their
-  // own.
+  // Adds one activation per tensor and quantizer; each reader may have its own DequantizeLinear.
   void add_pair(const NodeProto& quantize, const NodeProto& dequantize, Quantization& found) {
     const std::string key =
         quantize.input(0) + '\n' + input_name(quantize, 1) + '\n' + input_name(quantize, 2);
@@ -215,7 +214,7 @@ class GraphReader {
                 quantize.input(0)));
   }
 
-  // Before a QOperator node: the stored numbers go on without coming back.
+  // A QuantizeLinear before a QOperator node: no DequantizeLinear reads the stored integers.
   void add_lone_quantize(const NodeProto& node, Quantization& found) {
     const auto readers = index_.consumers(node.output(0));
     if (std::ranges::any_of(readers, [](const NodeProto* reader) { return is_dequantize(reader); }))
@@ -230,7 +229,7 @@ class GraphReader {
                                         node.input(0)));
   }
 
-  // What the first DequantizeLinear that reads `stored` makes of it; empty if none does.
+  // The output of the first DequantizeLinear that reads `stored`; empty if there is none.
   std::string dequantized(const std::string& stored) const {
     const auto readers = index_.consumers(stored);
     const auto reader = std::ranges::find_if(readers, is_dequantize);
@@ -258,7 +257,7 @@ class GraphReader {
     add_operand(node, op.weight, WeightForm::q_operator, *weight_quantizer, real_output, found);
   }
 
-  // The first input is quantized by a scale that the node computes from it.
+  // The node computes the scale of its first input in each run.
   void add_dynamic(const NodeProto& node, Quantization& found) {
     if (stored(node.input(0)) || !seen_.insert("dynamic\n" + node.input(0)).second) return;
     found.activations.push_back(written({.name = label(node.input(0)),
@@ -268,7 +267,7 @@ class GraphReader {
                                         node.input(0)));
   }
 
-  // The operator's output, and behind it that of the Add of a constant bias.
+  // The operator's output, then that of the Add of a constant bias, if one follows.
   WeightedOutput weighted_output(const std::string& real, const NodeProto& node) const {
     WeightedOutput output{{label(real)}, node.name(), node.op_type()};
     if (!index_.has_one_reader(real)) return output;
@@ -281,8 +280,7 @@ class GraphReader {
     return output;
   }
 
-  // Dynamic quantization: the weight's scale is a factor of the product behind the integer
-  // operator.
+  // Dynamic quantization: the Mul after the integer operator multiplies by the weight's scale.
   void add_integer_operator(const NodeProto& node, Quantization& found) {
     const std::string real_output = first_real_output(node.output(0));
     if (!real_output.empty()) found.outputs.push_back(weighted_output(real_output, node));
@@ -311,7 +309,7 @@ class GraphReader {
     add_operand(node, input, WeightForm::integer_operator, *weight_quantizer, real_output, found);
   }
 
-  // A weight that an operator reads as it is stored.
+  // A weight whose stored integers an operator reads directly.
   void add_operand(const NodeProto& node, int input, WeightForm form, Quantizer weight_quantizer,
                    std::string real_output, Quantization& found) {
     QuantizedWeight weight{
@@ -323,7 +321,7 @@ class GraphReader {
     found.weights.push_back(std::move(weight));
   }
 
-  // The product of the integer result, once it is real: behind Cast and Mul.
+  // The real product that Cast and Mul compute from the integer result; empty if they do not.
   std::string first_real_output(const std::string& integers) const {
     std::string tensor = integers;
     for (int step = 0; step < 2; ++step) {
@@ -405,7 +403,7 @@ class GraphReader {
     weight.channel_axis = output_channel_axis(node, input);
   }
 
-  // An operator has a scale for each output channel.
+  // The axis of per-channel scales, which is that of the output channels.
   static std::int64_t scale_axis(const NodeProto& node, int input, const TensorProto& weight) {
     const int axis = output_channel_axis(node, input);
     return axis < 0 ? weight.dims_size() - 1 : axis;

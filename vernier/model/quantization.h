@@ -10,51 +10,51 @@
 
 namespace vernier {
 
-// What a model quantizes, found by following its graph; names are those that probes give tensors.
+// What a model quantizes, found by following its graph. Tensors are named by GraphIndex::label().
 
-// An activation that is stored on a quantizer.
+// An activation that passes through a quantizer.
 struct QuantizedActivation {
-  std::string name;    // as users know it: the tensor before, or the graph output after
-  std::string before;  // the real tensor that is quantized; empty where an operator writes stored
-                       // numbers itself (QLinearConv)
-  std::string after;   // the real tensor that comes back; empty where only `stored` can be watched
-  std::string stored;  // the tensor of stored numbers
+  std::string name;    // as users know it: `before`, or `after` if that is a graph output
+  std::string before;  // the real tensor that is quantized; empty if an operator writes stored
+                       // integers itself (QLinearConv)
+  std::string after;   // the dequantized tensor; empty if only `stored` can be watched
+  std::string stored;  // the tensor of stored integers
   Quantizer quantizer;
   std::string node;        // the node that quantizes
-  std::string writer;      // the node that computes it, empty for inputs
-  std::string writer_op;   // its operator
-  int writer_output = -1;  // and which of its outputs it is
-  bool dynamic = false;    // scale and zero point are computed from each `before`: to uint8, by
+  std::string writer;      // the node that computes the activation; empty for graph inputs
+  std::string writer_op;   // operator of `writer`
+  int writer_output = -1;  // which output of `writer` the activation is
+  bool dynamic = false;    // scale and zero point (uint8) are computed in each run, by
                            // DynamicQuantizeLinear or inside the operator that reads it
   bool operator==(const QuantizedActivation&) const = default;
 };
 
 enum class WeightForm { dequantized, fake_quantized, q_operator, integer_operator, n_bits };
 
-// A weight that is stored on a quantizer.
+// A quantized weight.
 struct QuantizedWeight {
-  std::string name;  // of the stored (or, fake-quantized, real) initializer
+  std::string name;  // of the stored initializer; of the float one if fake-quantized
   WeightForm form = WeightForm::dequantized;
-  std::string real_name;  // the tensor that readers see; empty if there is none
-  std::string reader;     // the node that computes with it, and
-  int reader_input = -1;  // which of its inputs it is
+  std::string real_name;  // the dequantized tensor; empty if the reader reads the stored integers
+  std::string reader;     // the node that computes with the weight
+  int reader_input = -1;  // which input of `reader` the weight is
   std::string reader_output;
-  int channel_axis = 0;  // of the reader's output channels; -1: the last
+  int channel_axis = 0;  // the weight's axis of the reader's output channels; -1 is the last
   Quantizer quantizer;
-  // Reads what readers compute with, in float32, from the model, which must still be there.
+  // The dequantized weight in float32. Reads from the model, which must still exist.
   std::function<Tensor()> real;
 };
 
-// The output of an operator that computes with quantized weights and writes real numbers.
+// The output of an operator that reads a quantized weight and writes real numbers.
 struct WeightedOutput {
-  // The operator's output; the next is that with the bias added, where a node of its own adds it.
+  // The operator's output, then the output of the Add of a constant bias, if one follows.
   std::vector<std::string> tensors;
   std::string node;
   std::string op;
   bool operator==(const WeightedOutput&) const = default;
 };
 
-// What is quantized in a way that find_quantization does not read.
+// A quantized tensor or node that find_quantization() cannot interpret.
 struct UnreadQuantization {
   enum class Reason { computed_scale, unknown_weight_scale, computed_weight, unknown_operator };
   Reason reason = Reason::unknown_operator;
@@ -73,13 +73,13 @@ struct Quantization {
   }
 };
 
-// The axis of a weight that has its reader's output channels. Matrix products have them last (-1),
-// unless the weight is stored transposed or is the left factor; convolutions have them first,
-// transposed ones second.
+// The weight's axis of its reader's output channels. For matrix products it is the last (-1),
+// unless the weight is stored transposed or is the left factor; for convolutions the first, for
+// transposed convolutions the second.
 int output_channel_axis(const vernier_onnx::NodeProto& reader, int input);
 
-// The axis of output channels of a matrix, on which all products that read it agree; nothing where
-// they do not, or something else reads it.
+// The axis of output channels of a matrix; nullopt if the products that read it disagree, if
+// another operator reads it, or if nothing does.
 std::optional<int> matrix_output_axis(const GraphIndex& graph, const std::string& matrix);
 
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind

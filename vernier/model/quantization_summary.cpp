@@ -70,7 +70,8 @@ class QuantizationCounter {
       ++summary_.weights_per_tensor;
   }
 
-  // Without a zero point, what is quantized is uint8 unless it is a weight that says otherwise.
+  // The type of the weight, else of the zero point; uint8, the default of QuantizeLinear, if there
+  // is neither.
   void count_type(const NodeProto& node, const TensorProto* weight, const GraphIndex& index) {
     const TensorProto* zero_point = node.input_size() > 2 ? index.constant(node.input(2)) : nullptr;
     if (!weight) weight = zero_point;

@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-// Nodes that hold weights quantized in blocks, by width and block: MatMulNBits and its kin.
+// Nodes with block-quantized weights (MatMulNBits and similar), of one width and block size.
 struct BlockQuantized {
   std::string op_type;
   std::int64_t bits = 0;
@@ -23,10 +23,10 @@ struct QuantizationSummary {
   std::int64_t quantize = 0;            // QuantizeLinear nodes
   std::int64_t dequantize = 0;          // DequantizeLinear nodes
   std::int64_t activation_pairs = 0;    // DequantizeLinear of a QuantizeLinear
-  std::int64_t weights_per_tensor = 0;  // DequantizeLinear of a weight, by its scales
+  std::int64_t weights_per_tensor = 0;  // DequantizeLinear of a weight, by granularity
   std::int64_t weights_per_channel = 0;
   std::int64_t weights_blockwise = 0;
-  std::map<std::string, std::int64_t> types;  // DequantizeLinear nodes by what they read
+  std::map<std::string, std::int64_t> types;  // DequantizeLinear nodes by stored type
   std::map<std::string, std::int64_t>
       integer_operators;              // QOperator: QLinearConv, MatMulInteger...
   std::int64_t dynamic_quantize = 0;  // DynamicQuantizeLinear nodes
@@ -36,7 +36,7 @@ struct QuantizationSummary {
 
 QuantizationSummary summarize_quantization(const Model& model);
 
-// Whether anything is counted.
+// Whether any count is nonzero.
 bool is_quantized(const QuantizationSummary& summary);
 
 }  // namespace vernier

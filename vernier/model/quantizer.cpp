@@ -49,7 +49,7 @@ Granularity granularity(const Quantizer& quantizer) {
 
 namespace {
 
-// Scales and zero points, one of each for every place on the quantizer.
+// Scales and as many zero points.
 struct Steps {
   std::vector<float> scales;
   std::vector<double> zeros;
@@ -59,7 +59,7 @@ Steps steps_of(const Quantizer& quantizer) {
   Steps steps{to_f32(quantizer.scale), {}};
   steps.zeros = quantizer.zero_point ? to_f64(*quantizer.zero_point)
                                      : std::vector<double>(steps.scales.size(), 0.0);
-  // Integer operators have both apart: one zero point may go with a scale for each column.
+  // Integer operators have separate inputs for both: one zero point may go with per-column scales.
   if (steps.zeros.size() == 1) steps.zeros.assign(steps.scales.size(), steps.zeros[0]);
   if (steps.zeros.size() != steps.scales.size())
     throw Error(fmt::format("[dequantize] {} scales but {} zero points", steps.scales.size(),
@@ -67,7 +67,7 @@ Steps steps_of(const Quantizer& quantizer) {
   return steps;
 }
 
-// A float32 tensor with take(element, scale, zero point) in every place.
+// The float32 tensor of take(element, scale, zero point) for every element.
 template <typename Take>
 Tensor map_steps(const TensorView& tensor, const Quantizer& quantizer, Take take) {
   const ScaleIndex index(tensor.shape, quantizer);

@@ -11,20 +11,20 @@ namespace vernier {
 enum class Granularity { per_tensor, per_channel, blockwise };
 std::string_view granularity_name(Granularity granularity);
 
-// How stored numbers stand for real ones: real = (stored - zero_point) * scale.
+// real = (stored - zero_point) * scale.
 struct Quantizer {
-  DType dtype = DType::u8;           // of what is stored
-  Tensor scale;                      // one, one a channel, or one a block; f32, f16 or bf16
-  std::optional<Tensor> zero_point;  // as many as scales; nothing: 0
-  std::int64_t axis = 1;             // of channels or blocks; ONNX's default
-  std::int64_t block_size = 0;       // 0: no blocks
+  DType dtype = DType::u8;           // of the stored numbers
+  Tensor scale;                      // one, one per channel, or one per block; f32, f16 or bf16
+  std::optional<Tensor> zero_point;  // one, or as many as scales; nullopt stands for 0
+  std::int64_t axis = 1;             // of channels or blocks; 1 is ONNX's default
+  std::int64_t block_size = 0;       // 0 if there are no blocks
   bool operator==(const Quantizer&) const = default;
 };
 
 Granularity granularity(const Quantizer& quantizer);
 
-// Which scale belongs to an element: its position along the axis, in blocks, with the outer and
-// inner positions beside it for blocks (scales then have the shape of the tensor, shortened).
+// Maps the flat index of an element to the index of its scale: 0 per tensor, the position along the
+// axis per channel. Blockwise scales have the tensor's shape with the axis divided by block_size.
 class ScaleIndex {
  public:
   static bool fits(std::span<const std::int64_t> shape, const Quantizer& quantizer);
@@ -43,29 +43,29 @@ class ScaleIndex {
   std::int64_t length_ = 0, inner_ = 1, block_ = 0;
 };
 
-// The real numbers, in float32 as a runtime computes them. Stored integers are widened before the
-// zero point is taken off. Throws Error when scales do not fit the shape.
+// The real numbers in float32, computed as a runtime does. Stored integers are widened before the
+// zero point is subtracted. Throws Error if the scales do not fit the shape.
 Tensor dequantize(const TensorView& stored, const Quantizer& quantizer);
 
-// Real numbers put on the quantizer and taken off again: what a Q-DQ pair makes of them. Halves
-// round to even; what is outside the quantizer goes to its end.
+// Quantizes and dequantizes, as a Q-DQ pair does. Rounds half to even; values outside the
+// calibration range saturate. Throws Error if the scales do not fit the shape.
 Tensor fake_quantize(const TensorView& real, const Quantizer& quantizer);
 
-// The steps from the lowest to the highest stored number, of an integer type.
+// The lowest and the highest stored number of an integer type.
 struct StoredRange {
   double low = 0;
   double high = 0;
 };
 StoredRange stored_range(DType dtype);
 
-// The real numbers at the ends of a per-tensor quantizer.
+// The calibration range of a per-tensor quantizer; `step` is its scale.
 struct RealRange {
   double low = 0;
   double high = 0;
   double step = 0;
   bool operator==(const RealRange&) const = default;
 };
-// Nothing for quantizers that are not per tensor, or of a float type.
+// nullopt for quantizers that are not per tensor, or of a float type.
 std::optional<RealRange> representable_range(const Quantizer& quantizer);
 
 }  // namespace vernier

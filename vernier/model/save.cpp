@@ -18,12 +18,12 @@ using vernier_onnx::GraphProto;
 using vernier_onnx::ModelProto;
 using vernier_onnx::TensorProto;
 
-// What protobuf can hold, with room for the graph beside the weights.
+// Protobuf's limit of 2 GB, less room for the graph.
 constexpr std::int64_t max_inline_bytes = (std::int64_t{1} << 31) - (std::int64_t{64} << 20);
 constexpr std::size_t min_external_bytes = 1024;
 constexpr std::int64_t alignment = 4096;  // so that a weight can be mapped on its own
 
-// Every weight of the graph, and every constant in it and in its subgraphs.
+// Visits every weight and every tensor attribute of the graph and its subgraphs.
 template <typename Visit>
 void for_each_weight(const GraphProto& graph, const Visit& visit) {
   for (const Subgraph& subgraph : all_subgraphs(graph)) {
@@ -61,7 +61,8 @@ bool needs_data_file(const Model& model, const fs::path& folder) {
   return (outside && !same_folder(model.folder(), folder)) || inline_bytes > max_inline_bytes;
 }
 
-// Whether an edit took weights of the model file elsewhere than to the main graph's weights.
+// Whether an edit moved weights of the model file to places other than the main graph's
+// initializers; with_weights() restores only those.
 bool has_strays(const Model& model) {
   int inside = 0;
   for_each_weight(model.graph(),
@@ -70,7 +71,7 @@ bool has_strays(const Model& model) {
   return inside != 0;
 }
 
-// With all weights of the model file inline.
+// A copy of the model with all weights of the model file inline.
 Model self_contained(const Model& model) {
   Model copy = model.clone();
   edit_each_weight(copy.graph(), [&](TensorProto& weight) {

@@ -10,8 +10,8 @@
 namespace vernier {
 namespace {
 
-// The metadata of PyTorch's newer exporter: a Python list of paths from the root inwards, the last
-// of them the operation itself, as in "['', 'layer1', 'layer1.0', 'conv2d']".
+// Metadata of PyTorch's newer exporter: a Python list of paths from the root inwards, the last of
+// which is the operation itself, as in "['', 'layer1', 'layer1.0', 'conv2d']".
 constexpr std::string_view scopes_key = "pkg.torch.onnx.name_scopes";
 // A Python stack trace, the innermost call last: 'File "a/b.py", line 12, in forward'.
 constexpr std::string_view trace_key = "pkg.torch.onnx.stack_trace";
@@ -52,8 +52,8 @@ std::vector<std::string> quoted_parts(std::string_view text) {
   return found;
 }
 
-// A numbered child is printed with its parent in front, which may stand there on its own as well
-// ("layer1/layer1.0") or not ("blocks.0", of a list that is never called).
+// A numbered child is written with its parent's name in front. The parent may also be a part of its
+// own ("layer1/layer1.0") or not ("blocks.0", in a ModuleList, which is never called).
 std::string joined(const std::string& path, const std::string& parent, std::string_view part) {
   if (!parent.empty() && part.starts_with(parent + "."))
     return path + std::string(part.substr(parent.size()));
@@ -64,13 +64,13 @@ std::string joined(const std::string& path, const std::string& parent, std::stri
 
 std::string module_path_in_name(std::string_view name) {
   if (!name.starts_with('/')) return "";
-  // ONNX Runtime puts its fusion behind the operator: "/fc/MatMul/MatMulAddFusion".
+  // ONNX Runtime appends the name of its fusion: "/fc/MatMul/MatMulAddFusion".
   if (name.ends_with("Fusion")) name = name.substr(0, name.rfind('/'));
   std::string path;
   std::string parent;
   for (std::size_t begin = 1; begin <= name.size();) {
     const std::size_t end = name.find('/', begin);
-    if (end == std::string_view::npos) break;  // what is left is the operator
+    if (end == std::string_view::npos) break;  // the last part is the operator
     const std::string_view part = name.substr(begin, end - begin);
     path = joined(path, parent, part);
     parent = part;
@@ -85,7 +85,7 @@ std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto
   const std::vector<std::string> scopes = quoted_parts(*text);
   if (scopes.size() < 2) return "";
   std::string path = scopes[scopes.size() - 2];
-  std::ranges::replace(path, '@', '_');  // the second call of "relu" is "relu@1" there
+  std::ranges::replace(path, '@', '_');  // the metadata calls the second call of "relu" "relu@1"
   return path;
 }
 

@@ -12,34 +12,34 @@ class NodeProto;
 
 namespace vernier {
 
-// The dotted path of the PyTorch module whose call the node comes from, as exporters keep it: in
-// the node's metadata, else as recall_origins() found it, else in its name
-// ("/layer1/layer1.0/conv1/Conv" is of "layer1.0.conv1"). The second call of a module gets "_1".
-// Empty when the node is of no module or does not say.
+// The dotted path of the PyTorch module whose call the node comes from: from the exporter's
+// metadata, else as recall_origins() noted it, else from the node's name
+// ("/layer1/layer1.0/conv1/Conv" belongs to "layer1.0.conv1"). The second call of a module gets
+// "_1". Empty if the node belongs to no module or does not tell.
 std::string module_path(const vernier_onnx::NodeProto& node);
 
-// The two places where it is looked for. Names of tensors are like names of nodes:
-// "/layer1/layer1.0/conv1/Conv_output_0". Nothing where the node has no such metadata.
+// The three sources of module_path(). Names of tensors have the same form as names of nodes:
+// "/layer1/layer1.0/conv1/Conv_output_0". nullopt if the node has no such metadata.
 std::string module_path_in_name(std::string_view name);
 std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto& node);
 std::optional<std::string> recalled_module_path(const vernier_onnx::NodeProto& node);
 
-// A line of Python that a node comes from.
+// The line of Python that a node comes from.
 struct SourceLine {
   std::string file;
   int line = 0;
   std::string text;  // as the exporter saw it
 };
 
-// The innermost frame of a Python stack trace, as PyTorch's exporter stores it, that is not
-// PyTorch's own; nothing where there is none.
+// The innermost frame outside PyTorch of a Python stack trace, as PyTorch's exporter stores it;
+// nullopt if there is none.
 std::optional<SourceLine> innermost_frame(std::string_view trace);
 
 // The line of the user's code that the node comes from, "modeling.py:12": the innermost_frame() of
-// the exporter's stack trace. Empty when the node does not say.
+// the exporter's stack trace, else as recall_origins() noted it. Empty if the node has neither.
 std::string source_line(const vernier_onnx::NodeProto& node);
 
-// Where a tensor comes from: what module_path() and source_line() say of the node that writes it.
+// The module path and source line of the node that writes a tensor.
 struct TensorOrigin {
   std::string module;
   std::string source;
@@ -47,11 +47,12 @@ struct TensorOrigin {
 };
 using TensorOrigins = std::unordered_map<std::string, TensorOrigin>;
 
-// Of the tensors of the main graph whose nodes have metadata.
+// The origins of the graph's own tensors whose nodes have metadata.
 TensorOrigins tensor_origins(const vernier_onnx::GraphProto& graph);
 
-// Notes at each node of the main graph that lost its metadata, as optimisers drop it, what is known
-// of the tensor that it writes. A kept name may lie: what was folded writes the name of another.
+// Optimisers drop metadata. Notes at each node of the graph without metadata the origin of the
+// tensor that it writes. The node's name is not reliable: a fused node writes the output name of
+// another node.
 void recall_origins(vernier_onnx::GraphProto& graph, const TensorOrigins& origins);
 
 }  // namespace vernier

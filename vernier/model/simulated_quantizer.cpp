@@ -12,7 +12,7 @@
 namespace vernier {
 namespace {
 
-// The stored numbers of `steps`, and the one that stands for 0 in a symmetric quantizer.
+// The range of stored numbers, and the zero point of a symmetric quantizer.
 struct Stored {
   std::int32_t low, high, middle;
 };
@@ -23,11 +23,11 @@ Stored stored_of(const StoredSteps& steps) {
   return {0, count - 1, count / 2};
 }
 
-// Adding it rounds a float of less than 2^22 to an integer, halves to even.
+// 1.5 * 2^23. Adding and subtracting it rounds a float below 2^22 to an integer, half to even.
 constexpr float rounder = 12582912.0F;
 
-// One step width and zero point for all of the values. Clamping comes first: both ends are
-// integers, so it gives what clamping after rounding gives, and the sum with `rounder` is exact.
+// All values share one scale and zero point. Values are clamped before they are rounded: both ends
+// are integers, so the result is the same, and the sum with `rounder` stays in its valid range.
 void simulate_uniform(float scale, std::int32_t zero_point, const SimulatedQuantizer& quantizer,
                       std::span<const float> values, float* result) {
   const auto low = static_cast<float>(quantizer.low - zero_point);
@@ -44,7 +44,7 @@ std::int32_t zero_at(const SimulatedQuantizer& quantizer, std::size_t index) {
   return quantizer.zero_point.empty() ? 0 : quantizer.zero_point[index];
 }
 
-// The scale's step and zero point of one range.
+// Appends the scale and zero point for one range.
 void add_range(SimulatedQuantizer& quantizer, double low, double high, const Stored& stored,
                bool symmetric) {
   low = std::min(low, 0.0);
@@ -103,7 +103,7 @@ void simulate(const SimulatedQuantizer& quantizer, std::span<const std::int64_t>
   if (quantizer.scale.size() == 1 && quantizer.block_size == 0)
     return simulate_uniform(quantizer.scale[0], zero_at(quantizer, 0), quantizer, values,
                             result.data());
-  // Elements that follow each other share a scale: `inner` of them, of a channel.
+  // Runs of `inner` consecutive elements share a scale.
   const auto rank = static_cast<std::int64_t>(shape.size());
   const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
   Quantizer layout{.scale = make_tensor("", DType::f32, {std::ssize(quantizer.scale)}),

@@ -18,13 +18,12 @@ using vernier_onnx::GraphProto;
 using vernier_onnx::ModelProto;
 using vernier_onnx::TensorProto;
 
-// Protobuf's wire format: a message is a run of fields, each a tag (number << 3 | type) and a
-// value. Only values of type 2 have a length of their own and can be large or hold messages. ONNX
-// has no groups, the fields between two tags, but they may stand among fields that it does not
-// know.
+// Protobuf's wire format: a message is a sequence of fields, each a tag (number << 3 | type) and a
+// value. Only values of type 2 carry a length and can be large or contain messages. ONNX has no
+// groups (fields between a start and an end tag), but unknown fields may contain them.
 enum WireType { varint = 0, fixed64 = 1, delimited = 2, group = 3, end_of_group = 4, fixed32 = 5 };
 
-constexpr int deepest_group = 100;  // as protobuf reads them
+constexpr int deepest_group = 100;  // protobuf's own limit
 
 struct Field {
   std::uint64_t number = 0;
@@ -35,7 +34,7 @@ struct Field {
 
 struct Malformed {};
 
-// Takes fields off the front of a message. Throws Malformed.
+// Reads the fields of a message in order. Throws Malformed.
 class FieldReader {
  public:
   explicit FieldReader(Bytes message) : rest_(message) {}
@@ -128,7 +127,7 @@ Rope rewrite_weights(Bytes model, const Rewrite& rewrite) {
   });
 }
 
-// The large elements of a weight that are in the file itself; empty if there are none.
+// The weight's raw_data if it has at least `threshold` bytes, else empty.
 Bytes inline_elements(Bytes weight, std::size_t threshold) {
   Bytes elements;
   for (FieldReader reader(weight); !reader.done();) {
@@ -138,8 +137,8 @@ Bytes inline_elements(Bytes weight, std::size_t threshold) {
   return elements.size() >= threshold ? elements : Bytes();
 }
 
-// The reference takes the place of whatever the weight says of its location: many tools write
-// the default location explicitly, and of a field that stands twice the last one counts.
+// The weight with its raw_data replaced by a reference into the file. Existing location fields are
+// dropped: many tools write the default location, and of repeated fields the last counts.
 Rope shorten(Bytes weight, Bytes file, const std::string& location, std::size_t threshold) {
   Rope out;
   const Bytes elements = inline_elements(weight, threshold);

@@ -12,15 +12,15 @@ namespace vernier {
 
 class MappedFile;
 
-// A serialized model whose large weights have become external data: the same model, with each
-// raw_data of at least `threshold` bytes of the main graph replaced by a reference to where these
-// bytes are in `file`, which is called `location`. So a model can be edited without a copy of its
-// weights. Nothing if the bytes are not a protobuf message.
+// The serialized model in `file` with its large weights turned into external data: each raw_data of
+// at least `threshold` bytes in the main graph is replaced by a reference to these bytes in `file`,
+// under the name `location`. So a model can be edited without copying its weights. nullopt if the
+// bytes are not a protobuf message.
 std::optional<std::string> skeleton(std::span<const std::byte> file, const std::string& location,
                                     std::size_t threshold = 4096);
 
-// Bytes in several pieces, to be written one after the other. Pieces that are not in `owned` belong
-// to someone else.
+// Bytes in several pieces, to be written one after the other. Pieces outside `owned` must outlive
+// the rope.
 struct Rope {
   struct Piece {
     std::span<const std::byte> bytes;
@@ -28,7 +28,7 @@ struct Rope {
   };
   std::vector<Piece> pieces;
   std::vector<std::unique_ptr<const std::string>> owned;
-  std::shared_ptr<const MappedFile> file = nullptr;  // of the mapped pieces, if it is known
+  std::shared_ptr<const MappedFile> file = nullptr;  // holds the mapped pieces; null if unknown
 
   std::uint64_t size() const;
   void append(std::span<const std::byte> bytes, bool mapped = false);
@@ -38,8 +38,8 @@ struct Rope {
 
 std::string flatten(const Rope& rope);
 
-// The reverse of skeleton(): the serialized model with the weights that `location` holds back in
-// it. The pieces point into both arguments. Throws Error when a weight is not where the model says.
+// The reverse of skeleton(): the serialized model with the weights of `location` inline again. The
+// pieces point into `skeleton` and `file`. Throws Error if a reference does not fit the file.
 Rope with_weights(std::span<const std::byte> skeleton, const std::string& location,
                   std::span<const std::byte> file);
 

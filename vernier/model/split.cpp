@@ -21,7 +21,7 @@ namespace {
 using vernier_onnx::NodeProto;
 
 constexpr int most_crossing = 16;              // tensors at a cut
-constexpr std::int64_t most_copied = 1 << 28;  // bytes of weights that the proto itself holds
+constexpr std::int64_t most_copied = 1 << 28;  // bytes of weights inside the proto
 
 std::int64_t weight_bytes_of_proto(const Model& model) {
   std::int64_t bytes = 0;
@@ -58,7 +58,7 @@ class Splitter {
   bool can_be_cut() const {
     const auto is_computed = [&](const auto& output) { return tensors_.contains(output.name()); };
     const auto is_random = [](const NodeProto& node) {
-      return node.op_type().starts_with("Random");  // two parts would draw two values
+      return node.op_type().starts_with("Random");  // each part would draw its own values
     };
     return is_sorted_ && model_.other_inputs().empty() &&
            std::ranges::all_of(model_.graph().output(), is_computed) &&
@@ -78,13 +78,13 @@ class Splitter {
 
  private:
   struct Life {
-    std::size_t written = 0, last_read = 0;  // by which of nodes_
+    std::size_t written = 0, last_read = 0;  // indices into nodes_
   };
 
   bool is_constant(const std::string& name) const { return constants_.contains(name); }
 
-  // How many tensors cross each cut: a cut is before the node of its number. Where one of them is
-  // no tensor, or of an unknown type, that is too many.
+  // The number of tensors that cross each cut; cut i is before node i. Above most_crossing if a
+  // value that crosses is not a tensor or has an unknown type.
   std::vector<int> crossing() const {
     const ValueKinds kinds = value_kinds(model_.proto(), model_.graph());
     std::vector<int> changes(nodes_.size() + 1);
@@ -99,7 +99,7 @@ class Splitter {
     return changes;
   }
 
-  // The ends of the parts: of the cuts near an equal share, the one that fewest tensors cross.
+  // The end of each part: of the cuts near an equal share, the one that the fewest tensors cross.
   std::vector<std::size_t> find_cuts(int parts) const {
     const std::vector<int> counts = crossing();
     const auto share = static_cast<std::ptrdiff_t>(nodes_.size()) / std::max(1, parts);
@@ -117,7 +117,7 @@ class Splitter {
     return cuts;
   }
 
-  // Nothing where it computes what nobody reads.
+  // nullopt if nothing reads what the part computes.
   std::optional<Model> make_part(std::size_t begin, std::size_t end) const {
     std::vector<TensorSpec> inputs;
     std::vector<std::string> outputs;
@@ -134,7 +134,8 @@ class Splitter {
     return extract_subgraph(model_, inputs, outputs);
   }
 
-  // Of what comes from outside of the part that begins there.
+  // The spec of a tensor that the part starting at `begin` reads from outside; nullopt if it is
+  // computed inside or constant.
   std::optional<TensorSpec> spec_of_input(const std::string& name, std::size_t begin) const {
     if (const auto input = inputs_.find(name); input != inputs_.end()) return input->second;
     const auto tensor = tensors_.find(name);
@@ -147,7 +148,7 @@ class Splitter {
   ModelIndex index_;
   std::unordered_set<std::string> constants_;
   std::unordered_map<std::string, TensorSpec> inputs_;
-  std::vector<const NodeProto*> nodes_;  // that compute from inputs
+  std::vector<const NodeProto*> nodes_;  // without those that compute from weights alone
   std::unordered_map<std::string, Life> tensors_;
   bool is_sorted_ = true;
 };

@@ -6,11 +6,11 @@
 
 namespace vernier {
 
-// Cuts the main graph into up to `parts` models of about as many nodes, which run one after the
-// other: each takes inputs of the model and what parts before it compute, and its outputs are what
-// later parts read, and outputs of the model. Cuts are made where few tensors cross; what is
-// computed from weights alone is in every part that reads it. A model that cannot be cut, or only
-// by copying much, is the one part.
+// Cuts the main graph into up to `parts` models with about equal numbers of nodes, to be run in
+// order. A part reads inputs of the model and outputs of earlier parts; its outputs are the tensors
+// that later parts read and outputs of the model. Cuts are made where few tensors cross. Tensors
+// computed from weights alone are computed in every part that reads them. Returns the model as the
+// only part if it cannot be cut, or only by copying large weights.
 std::vector<Model> split_model(Model model, int parts);
 
 }  // namespace vernier

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// Weights of one element type: initializers and constants, of the main graph and of subgraphs.
+// Totals of the weights (initializers and constants) of one element type, in all graphs.
 struct WeightTotal {
   std::string dtype;
   std::int64_t tensors = 0;
@@ -42,9 +42,9 @@ struct ExternalFile {
 // The subgraph of an If, Loop, Scan or similar node.
 struct SubgraphSummary {
   std::string path;
-  std::string op_type;  // of the node that has it
+  std::string op_type;  // of the node that contains the subgraph
   std::int64_t nodes = 0;
-  int depth = 1;  // 1: directly inside the main graph
+  int depth = 1;  // 1 if directly inside the main graph
   bool operator==(const SubgraphSummary&) const = default;
 };
 
@@ -52,18 +52,18 @@ struct FunctionSummary {
   std::string domain;
   std::string name;
   std::int64_t nodes = 0;
-  std::int64_t calls = 0;  // from graphs
+  std::int64_t calls = 0;  // from graphs, without calls from other functions
   bool operator==(const FunctionSummary&) const = default;
 };
 
-// What an ONNX file says, without running it.
+// A summary of an ONNX file, made without running it.
 struct ModelSummary {
   std::int64_t ir_version = 0;
   std::string producer;  // "pytorch 1.13.1"
   std::vector<OpsetImport> opsets;
   std::string precision;
-  std::int64_t nodes = 0;                // of the main graph and of subgraphs
-  std::vector<OperatorCount> operators;  // of the same; the most frequent first, then by name
+  std::int64_t nodes = 0;                // in the main graph and in subgraphs
+  std::vector<OperatorCount> operators;  // of these nodes; the most frequent first, then by name
   std::vector<WeightTotal> weights;      // the most bytes first
   QuantizationSummary quantization;
   std::vector<ExternalFile> external_files;  // by location
@@ -73,7 +73,7 @@ struct ModelSummary {
   bool operator==(const ModelSummary&) const = default;
 };
 
-// Sizes are what a file claims: a sum that is too large stays at the largest number.
+// Saturating sum: the sizes that a file claims may overflow.
 std::int64_t add_sizes(std::int64_t left, std::int64_t right);
 
 ModelSummary summarize(const Model& model);

@@ -17,22 +17,22 @@ namespace vernier {
 enum class SwitchRole { activation = 0, weight = 1, selector = 2 };
 SwitchRole role_of(Switch::Kind kind);
 
-// What a node of a switch stands for.
+// The switch that a node implements.
 struct SwitchPlace {
   std::size_t index = 0;
   SwitchRole role = SwitchRole::activation;
-  std::optional<RealRange> folded = {};
+  std::optional<RealRange> folded = {};  // range of a Relu or Clip folded into the quantizer
 };
 
-// A node that passes `real` on, or puts it on a simulated quantizer.
+// A node that passes `real` on, as it is or through a simulated quantizer.
 vernier_onnx::NodeProto switch_node(const SwitchPlace& place, const std::string& real,
                                     const std::string& output);
-// The same, or passes `quantized` on, of the type `dtype`.
+// A node that passes `real` on, as switch_node() does, or `quantized`. Its output is of `dtype`.
 vernier_onnx::NodeProto choice_node(const SwitchPlace& place, const std::string& real,
                                     const std::string& quantized, const std::string& output,
                                     DType dtype = DType::f32);
-// A node that passes `quantized` on where all of the switches are as in the file, else `real`. With
-// no switches, which a weight without a float counterpart leaves, it is an Identity.
+// A node that passes `quantized` on if all of the switches are as in the file, else `real`. Without
+// switches (a weight without a float counterpart has none) it is an Identity of `quantized`.
 vernier_onnx::NodeProto selector_node(const std::vector<std::size_t>& switches,
                                       const std::string& real, const std::string& quantized,
                                       const std::string& output, DType dtype = DType::f32);

@@ -26,15 +26,16 @@ using Indices = std::vector<std::size_t>;
 bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
 
-// The switches of a quantized model, and the weights that are put beside its own.
+// The switches of a quantized model, and the weights that are added to it.
 struct SwitchList {
   std::vector<Switch> switches;
   std::vector<Unswitched> unswitched;
   std::vector<Tensor> weights;
-  std::map<std::string, std::size_t> activations;      // by label of the stored tensor, or node
-  std::map<std::string, std::size_t> weight_switches;  // by name
+  // By label of the stored tensor; dynamic ones by label of the quantizing node.
+  std::map<std::string, std::size_t> activations;
+  std::map<std::string, std::size_t> weight_switches;  // by name of the weight
   std::map<std::size_t, std::optional<RealRange>> folded;
-  std::set<std::string> added;  // what operators read, as weights
+  std::set<std::string> added;  // names of dequantized weights in `weights`
 
   std::string add_weight(std::string name, Tensor weight) {
     weight.name = std::move(name);
@@ -43,16 +44,16 @@ struct SwitchList {
   }
 };
 
-// What is known of a weight that an operator reads as it is stored.
+// A weight whose stored integers an operator reads directly.
 struct OperandWeight {
   const QuantizedWeight* weight = nullptr;
   const std::optional<Tensor>* real = nullptr;
   std::span<const Tensor> biases = {};
 };
 
-// Rewrites one graph. Stored tensors get a real one beside them, which is what everybody reads:
-// the file's own operators read it quantized again, which gives the stored numbers back, so that
-// their result can be taken where all the quantizers that it depends on are as in the file.
+// Rewrites one graph. Each stored tensor gets a real counterpart, which all operators read. The
+// file's own operators read it quantized again: that gives the stored integers back, so their
+// result can be used if all quantizers that it depends on are as in the file.
 class GraphSwitches {
  public:
   GraphSwitches(const GraphIndex& index, SwitchList& list,
@@ -67,15 +68,15 @@ class GraphSwitches {
   }
 
  private:
-  // A stored tensor's real numbers, and the switches that decide them.
+  // The real counterpart of a stored tensor, and the switches that it depends on.
   struct Real {
     std::string tensor;
     std::string scale, zero_point;
     Indices switches;
   };
-  // A product of integers that is made real by a later node.
+  // A product of integers that a later node scales to real numbers.
   struct Product {
-    NodeProto real;  // that computes it from real numbers
+    NodeProto real;  // computes the product from real numbers
     Indices switches;
   };
 
@@ -106,7 +107,7 @@ class GraphSwitches {
     return index_.dtype(scale).value_or(DType::f32);
   }
 
-  // x -> Q -> DQ: the DequantizeLinear's output is chosen, or x.
+  // x -> Q -> DQ: readers get the output of DequantizeLinear, or x.
   bool add_pair(NodeProto& node) {
     const NodeProto* quantize = index_.producer(node.input(0));
     if (!is_quantize(quantize)) return false;
@@ -121,7 +122,7 @@ class GraphSwitches {
     return true;
   }
 
-  // Quantizers of a tensor with the same scale and zero point are one: the first stands for all.
+  // QuantizeLinears of one tensor with the same scale and zero point share the first one's switch.
   std::string pair_key(const NodeProto& quantize) const {
     for (const NodeProto* same : index_.consumers(quantize.input(0)))
       if (is_quantize(same) && input_name(*same, 1) == input_name(quantize, 1) &&
@@ -156,7 +157,7 @@ class GraphSwitches {
 
   static std::string float_name(const std::string& weight) { return "vernier.float:" + weight; }
 
-  // A DequantizeLinear of what a QOperator node stores: its real numbers are there already.
+  // A DequantizeLinear of a QOperator node's output becomes an Identity of the real counterpart.
   bool add_real_output(const NodeProto& node) {
     const auto real = real_.find(node.input(0));
     if (real == real_.end() || real->second.scale != input_name(node, 1) ||
@@ -166,7 +167,7 @@ class GraphSwitches {
     return true;
   }
 
-  // Before QOperator nodes: no DequantizeLinear follows in the file.
+  // A QuantizeLinear before QOperator nodes: no DequantizeLinear reads its output.
   bool add_quantize(NodeProto& node) {
     const auto index = activation(index_.label(node.output(0)));
     const auto readers = index_.consumers(node.output(0));
@@ -190,7 +191,7 @@ class GraphSwitches {
     return output;
   }
 
-  // The stored numbers of the real tensor as it is in this run.
+  // The real counterpart, which depends on the switches, quantized again.
   std::string requantized(const std::string& stored) {
     const Real& real = real_.at(stored);
     const std::string output =
@@ -202,7 +203,8 @@ class GraphSwitches {
     return output;
   }
 
-  // The real tensor of an input of a QOperator node: an activation or a constant; empty: unknown.
+  // The real counterpart of an input of a QOperator node, an activation or a constant; empty if it
+  // is unknown.
   std::string real_input(const NodeProto& node, const StoredInput& place, Indices& switches) {
     const std::string stored = input_name(node, place.tensor);
     if (const auto real = real_.find(stored); real != real_.end()) {
@@ -216,7 +218,7 @@ class GraphSwitches {
                        {"", input_name(node, place.scale), input_name(node, place.zero_point), {}});
   }
 
-  // The float weight, or what the stored one stands for.
+  // The float weight or the dequantized one, depending on the switch.
   std::string real_weight(const std::string& stored, const OperandWeight& operand,
                           Indices& switches) {
     const auto index = list_.weight_switches.find(stored);
@@ -230,7 +232,7 @@ class GraphSwitches {
     return output;
   }
 
-  // A bias of int32 on the product of the scales of both factors, or the float one.
+  // The int32 bias times the scales of both factors, or the float model's bias.
   std::string real_bias(const NodeProto& node, const RealOperator& real,
                         const std::string& weight) {
     const std::string stored = input_name(node, real.bias);
@@ -307,7 +309,7 @@ class GraphSwitches {
     return true;
   }
 
-  // Reshape, MaxPool and the like of stored numbers, done with the real ones.
+  // Applies Reshape, MaxPool and similar operators to the real counterpart.
   bool add_moved(NodeProto& node) {
     if (!moves_elements(node) || node.input_size() == 0) return false;
     const auto found = real_.find(node.input(0));
@@ -322,7 +324,7 @@ class GraphSwitches {
     return true;
   }
 
-  // Dynamic quantization: what comes out of it is made real at once.
+  // Dynamic quantization: the stored integers are dequantized at once.
   bool add_dynamic(NodeProto& node) {
     const auto index = activation(node_label(node));
     if (!index) return false;
@@ -334,7 +336,7 @@ class GraphSwitches {
     return true;
   }
 
-  // ConvInteger and MatMulInteger: the product is replaced where it is made real.
+  // ConvInteger and MatMulInteger: the product is replaced at the Mul that scales it.
   void note_product(const NodeProto& node) {
     const bool convolves = node.op_type() == "ConvInteger";
     if (!convolves && node.op_type() != "MatMulInteger") return;
@@ -348,7 +350,7 @@ class GraphSwitches {
     products_.emplace(real_product(node.output(0)), std::move(product));
   }
 
-  // Behind Cast and Mul.
+  // The real product that Cast and Mul compute from the integer result; empty if they do not.
   std::string real_product(std::string tensor) const {
     for (int step = 0; step < 2; ++step) {
       const auto readers = index_.consumers(tensor);
@@ -373,7 +375,7 @@ class GraphSwitches {
     return true;
   }
 
-  // Operators that compute real numbers from a stored weight.
+  // Operators that read a stored weight and write real numbers.
   bool add_weight_operator(NodeProto& node) {
     if (node.op_type() == "MatMulNBits") return add_product_of(node, node.input(0), {}, 1, 5);
     if (node.op_type() == "DynamicQuantizeMatMul") {
@@ -403,7 +405,7 @@ class GraphSwitches {
       emit(make_node("Transpose", {factor}, "vernier.transposed:" + output));
       factor = "vernier.transposed:" + output;
     }
-    // Weights are real in float32, what they are multiplied with may be in float16.
+    // The real weight is float32; the other factor may be float16.
     const DType dtype = scale_type(input_name(node, weight + 1));
     std::string result = "vernier.result:" + output;
     if (dtype == DType::f32) {
@@ -429,20 +431,21 @@ class GraphSwitches {
     return node;
   }
 
-  const GraphIndex& index_;  // of the graph as it was
+  const GraphIndex& index_;  // of the original graph
   SwitchList& list_;
   const std::map<std::string, OperandWeight>& operands_;  // by name
   GraphProto* graph_ = nullptr;
   std::map<std::string, Real> real_;         // by stored tensor
   std::map<std::string, Real> dynamic_;      // by stored tensor of a DynamicQuantizeLinear
-  std::map<std::string, Product> products_;  // by the real tensor
+  std::map<std::string, Product> products_;  // by name of the real product
   std::set<std::string> dequantized_, requantized_, switched_weights_;
-  // Those whose name is that of what the file stores, whatever the switches are.
+  // Stored tensors that the file's QuantizeLinear still writes under their own name, independent of
+  // the switches.
   std::set<std::string> unswitched_stores_;
 };
 
-// Calls visit(graph, path) for the graph and its subgraphs, inner ones first, named as
-// all_subgraphs() does.
+// Calls visit(graph, path) for the graph and its subgraphs, inner ones first. Paths are as in
+// all_subgraphs().
 template <typename Visit>
 void visit_graphs(GraphProto& graph, const std::string& path, const Visit& visit) {
   for (NodeProto& node : *graph.mutable_node())
@@ -521,7 +524,7 @@ class ModelSwitches {
                               .channel_axis = weight.channel_axis});
   }
 
-  // Switches of operators that could not be rewritten stand nowhere: they are not offered.
+  // Removes the switches of operators that could not be rewritten: no node has them.
   void remove_unplaced() {
     std::set<std::int64_t> placed;
     const auto each_switch = [&](const auto& visit) {

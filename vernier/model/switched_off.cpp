@@ -16,8 +16,8 @@ using vernier_onnx::AttributeProto;
 using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
 
-// Passes its first input on, in the type of the second, and between the bounds of what was folded
-// into the quantizer.
+// Replaces a switch by its first input, cast to the type of the second and clamped to the range of
+// the Relu or Clip folded into the quantizer.
 class SwitchedOff {
  public:
   explicit SwitchedOff(GraphProto& graph) : graph_(graph) {}

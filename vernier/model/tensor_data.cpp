@@ -80,7 +80,7 @@ std::int64_t expected_bytes(const TensorProto& proto) {
   return byte_size(number_type(proto), element_count(shape));
 }
 
-// Of the right size for the tensor.
+// The caller has checked the number of bytes.
 Tensor from_bytes(const TensorProto& proto, std::span<const std::byte> bytes) {
   return {proto.name(),
           number_type(proto),
@@ -182,7 +182,7 @@ Tensor read_tensor(const TensorProto& proto, const std::filesystem::path& folder
   }
   if (proto.has_raw_data()) return from_bytes(proto, raw_bytes(proto));
   const std::int64_t bytes = expected_bytes(proto);
-  // 4-bit values come packed in int32_data, one byte to an entry, as they do in raw_data.
+  // 4-bit values are packed in int32_data as in raw_data, one byte per entry.
   const DType dtype = number_type(proto);
   const std::int64_t found = field_size(proto, dtype) * std::max(bits(dtype) / 8, 1);
   if (found != bytes) wrong_size(proto, bytes, found);

@@ -12,43 +12,44 @@ class TensorProto;
 
 namespace vernier {
 
-// Where an initializer's elements are when they are in a file of their own.
+// The place of a tensor's elements in an external file.
 struct ExternalData {
   std::string location;  // relative to the model's folder
   std::int64_t offset = 0;
-  std::int64_t length = -1;  // -1: to the end of the file
+  std::int64_t length = -1;  // in bytes; -1 if not given
   bool operator==(const ExternalData&) const = default;
 };
 
 Shape dims_of(const vernier_onnx::TensorProto& proto);
 
-// u8 for types that have no DType: their elements cannot be viewed.
+// u8 for types that have no DType, whose elements cannot be read.
 DType dtype_of(const vernier_onnx::TensorProto& proto);
 
 bool has_external_data(const vernier_onnx::TensorProto& proto);
 ExternalData external_data(const vernier_onnx::TensorProto& proto);
 
-// Says that the elements are in a file, and drops those in the proto.
+// Marks the elements as external and clears raw_data.
 void set_external_data(vernier_onnx::TensorProto& proto, const ExternalData& data);
 
-// The file of an external location. Throws Error unless it is inside the folder: absolute paths,
-// "..", and links that lead out are refused.
+// The path of an external file. Throws Error unless it exists inside the folder: absolute paths,
+// "..", and links to the outside are refused.
 std::filesystem::path resolve_external(const std::filesystem::path& folder,
                                        const std::string& location);
 
-// Bytes of a weight's elements, by its type and dims; 0 where these make no sense.
+// Bytes that the weight's type and dims imply; 0 if the dims are invalid or the type has no DType.
 std::int64_t weight_bytes(const vernier_onnx::TensorProto& weight);
 
-// The tensor with its elements, from raw_data, the typed fields, or a file below `folder`.
+// The tensor with its elements from raw_data, from the typed fields, or from a file below `folder`.
 Tensor read_tensor(const vernier_onnx::TensorProto& proto, const std::filesystem::path& folder);
 
-// The same, with external data taken from the bytes of its file.
+// Reads an external tensor from the bytes of its file.
 Tensor read_tensor(const vernier_onnx::TensorProto& proto, std::span<const std::byte> file);
 
-// The bytes of raw_data; Error if they are not as many as the tensor takes.
+// The bytes of raw_data. Throws Error if their number does not fit type and dims.
 std::span<const std::byte> raw_bytes(const vernier_onnx::TensorProto& proto);
 
-// The bytes of an external tensor in those of its file; Error if they are not all there.
+// The bytes of an external tensor within its file. Throws Error if they exceed the file, or if the
+// declared length does not fit type and dims.
 std::span<const std::byte> external_bytes(const vernier_onnx::TensorProto& proto,
                                           std::span<const std::byte> file);
 

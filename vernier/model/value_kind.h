@@ -15,9 +15,8 @@ enum class ValueKind { tensor, sequence, map, optional_tensor, optional_sequence
 
 using ValueKinds = std::unordered_map<std::string, ValueKind>;
 
-// What kind of value each name of the graph is, from declared types and from what the operators
-// write. `outer` holds the kinds of the graphs around it. A name about which nothing is known is a
-// tensor and left out.
+// The kind of each value in the graph, from declared types and from the operators. `outer` holds
+// the kinds of the enclosing graphs. Values that are not listed are tensors.
 ValueKinds value_kinds(const vernier_onnx::ModelProto& model, const vernier_onnx::GraphProto& graph,
                        const ValueKinds& outer = {});
 

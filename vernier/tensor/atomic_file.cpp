@@ -21,8 +21,8 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// Calls `transfer(done)` for the bytes that are left until all are moved; false on failure. Moving
-// nothing at all is failure too.
+// Calls `transfer(done)` for the remaining bytes until all are transferred. Returns false on
+// failure; a transfer of 0 bytes is a failure.
 template <typename Transfer>
 bool transfer_all(std::size_t size, Transfer transfer) {
   for (std::size_t done = 0; done < size;) {
@@ -34,8 +34,8 @@ bool transfer_all(std::size_t size, Transfer transfer) {
   return true;
 }
 
-// Without a name where the file system has such files, so that a process that is killed leaves
-// nothing behind; commit() names it.
+// Opens an unnamed file (O_TMPFILE) if the file system supports it, so that a killed process leaves
+// nothing behind; commit() gives it a name.
 int open_temporary(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (::access("/proc/self/fd", X_OK) == 0)
@@ -52,15 +52,15 @@ bool give_name(int descriptor, const fs::path& path) {
   return ::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-// Whoever may read and write the file that is replaced may do so afterwards.
+// Copies owner and permissions of the file that is replaced.
 void keep_permissions(int descriptor, const fs::path& replaced) {
   struct stat status {};
   if (::stat(replaced.c_str(), &status) != 0) return;
-  if (::fchown(descriptor, status.st_uid, status.st_gid) != 0) errno = 0;  // not ours to give away
+  if (::fchown(descriptor, status.st_uid, status.st_gid) != 0) errno = 0;  // allowed to fail
   ::fchmod(descriptor, status.st_mode & 07777);
 }
 
-// To the disk, as far as the file system can tell.
+// Flushes to disk; true if the file system does not support that.
 bool synchronise(int descriptor) {
   return ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
 }
@@ -131,7 +131,7 @@ void AtomicFile::truncate(std::int64_t size) {
 }
 
 void AtomicFile::commit() {
-  if (records_nodes()) return;  // a run that only looks for the node that crashes
+  if (records_nodes()) return;  // a second run that only locates the node that crashes
   if (!temporary_.empty()) {
     keep_permissions(descriptor_, target_);
     if (!synchronise(descriptor_)) fail("write");

@@ -8,10 +8,10 @@
 
 namespace vernier {
 
-// A file written under a temporary name in the directory of `path`; commit() renames it into place,
-// and one destroyed before that leaves nothing behind. Throws Error where the system refuses: no
-// such directory, disk full. A symbolic link is followed. What is not a regular file (a pipe,
-// /dev/stdout) cannot be replaced and is written directly.
+// A file that is written under a temporary name in the directory of `path` and renamed into place
+// by commit(). If it is destroyed before commit(), nothing is left behind. Throws Error if the
+// system refuses (no such directory, disk full). Symbolic links are followed. A path that is not a
+// regular file (a pipe, /dev/stdout) cannot be replaced and is written directly.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -21,7 +21,7 @@ class AtomicFile {
 
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text);
-  // At a place of the caller's own; append() does not follow it. Bytes skipped over read as zero.
+  // Writes at an offset, without moving the position of append(). Skipped bytes read as zero.
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   void write_at(std::int64_t offset, std::string_view text);
   void read_at(std::int64_t offset, std::span<std::byte> out) const;
@@ -32,8 +32,8 @@ class AtomicFile {
   [[noreturn]] void fail(std::string_view action) const;
 
   std::filesystem::path path_;
-  std::filesystem::path target_;     // path_ with links followed
-  std::filesystem::path temporary_;  // empty when written directly
+  std::filesystem::path target_;     // path_ with symbolic links resolved
+  std::filesystem::path temporary_;  // empty if written directly
   int descriptor_ = -1;
 };
 

@@ -30,8 +30,7 @@ float decode_float8(std::uint8_t bits) {
   return float8_table<Format>[bits];
 }
 
-// Tensors may sit at any address inside a file or a protobuf, so elements are never dereferenced in
-// place.
+// Tensors inside a file or a protobuf may be unaligned, so elements are copied.
 template <typename T>
 T load(const std::byte* data, std::int64_t index) {
   T value;
@@ -105,8 +104,8 @@ void decode(const TensorView& tensor, std::int64_t begin, std::span<Out> out) {
   }
 }
 
-// A float32 that rounds on to any narrower format exactly as the value itself would: inexact
-// results are rounded to odd, so no second rounding can mistake them for a tie.
+// A float32 that rounds to any narrower format exactly as the value itself would: inexact results
+// are rounded to odd, so that a second rounding cannot mistake them for a tie.
 float to_odd_f32(float value) { return value; }
 
 float to_odd_f32(double value) {
@@ -160,7 +159,7 @@ void encode_float8(std::span<const Wide> in, std::int64_t begin, std::byte* data
                             [](Wide value) { return Format::from_f32(to_odd_f32(value)); });
 }
 
-// `begin` is even and the bytes start out as zero.
+// `begin` must be even and the bytes must be zero.
 template <typename Wide>
 void encode_nibbles(std::span<const Wide> in, std::int64_t begin, std::byte* data, int lowest,
                     int highest) {
@@ -225,7 +224,7 @@ std::vector<Out> widen_all(const TensorView& tensor) {
   return out;
 }
 
-// Through a buffer that stays in cache and holds every value of the source exactly.
+// Converts through a buffer that stays in cache; Wide represents every value of the source exactly.
 template <typename Wide>
 void convert_through(const TensorView& from, Tensor& to) {
   std::array<Wide, 2048> buffer;

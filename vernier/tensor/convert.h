@@ -9,21 +9,22 @@
 
 namespace vernier {
 
-// The one place that switches on dtype. Widening is exact except 64-bit integers beyond 2^53, which
-// round to nearest even as numpy's astype does. Narrowing to a float rounds once, to nearest even.
+// The one place that switches on dtype. Conversion to float64 is exact except for 64-bit integers
+// beyond 2^53, which round to nearest even as in numpy's astype. Conversion to a narrower float
+// rounds once, to nearest even.
 
-// Widens elements [begin, begin + out.size()) of the tensor; throws Error if it has fewer.
+// Converts elements [begin, begin + out.size()) of the tensor; throws Error if it has fewer.
 void widen(const TensorView& tensor, std::int64_t begin, std::span<double> out);
 void widen(const TensorView& tensor, std::int64_t begin, std::span<float> out);
 std::vector<double> to_f64(const TensorView& tensor);
 std::vector<float> to_f32(const TensorView& tensor);
 
-// The tensor in another dtype, as numpy's astype gives it: integer to integer wraps; float to
-// integer truncates, saturates where numpy leaves the result undefined, and turns NaN into 0; to
-// bool is "not zero". Overflow of a float is infinity, or NaN in a format without infinity.
+// The tensor in another dtype, as by numpy's astype: integer to integer wraps; float to integer
+// truncates, saturates where numpy's result is undefined, and turns NaN into 0; bool is "not zero".
+// A float that overflows becomes infinity, or NaN in a format without infinity.
 Tensor convert(const TensorView& tensor, DType dtype);
 
-// `dtype` is one of the 8-bit floats, else Error.
+// Throws Error unless `dtype` is one of the 8-bit floats.
 float f8_to_f32(DType dtype, std::uint8_t bits);
 std::uint8_t f32_to_f8(DType dtype, float value);
 

@@ -30,17 +30,17 @@ enum class DType : std::uint8_t {
 
 inline constexpr int dtype_count = 19;
 
-// The name shown to users: numpy's where numpy has one ("float32", "int8", "bool"), else
-// ml_dtypes' ("bfloat16", "float8_e4m3fn", "int4").
+// The name shown to users: numpy's if numpy has the type ("float32", "int8", "bool"), else that of
+// ml_dtypes ("bfloat16", "float8_e4m3fn", "int4").
 std::string_view dtype_name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view name);
 
 int bits(DType dtype);
 bool is_float(DType dtype);
-bool is_integer(DType dtype);  // i4 and u4 included, bool not
-bool is_signed(DType dtype);   // every float, and the signed integers
+bool is_integer(DType dtype);  // true for i4 and u4, false for bool
+bool is_signed(DType dtype);   // true for floats and signed integers
 
-// Bytes that `count` elements take; 4-bit types pack two to a byte, low nibble first.
+// The bytes of `count` elements; 4-bit types are packed two per byte, low nibble first.
 std::int64_t byte_size(DType dtype, std::int64_t count);
 
 }  // namespace vernier

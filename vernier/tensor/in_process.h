@@ -9,23 +9,23 @@
 
 namespace vernier {
 
-// Things of this process that are named by a path, wherever a file's would be given:
-// "process:7/inputs". The last part is what reports call them.
+// A unique path such as "process:7/inputs" for an object of this process, to be used where a file's
+// path is expected. Reports show the last component.
 std::filesystem::path in_process_path(const std::string& name);
 bool is_in_process(const std::filesystem::path& path);
 
-// Arrays of this process as a SampleArchive: the memory is read where it is.
+// Arrays in memory that can be read as a SampleArchive, without a copy.
 struct InProcessArrays {
-  // A sample's arrays each; or, where they are stacked, one entry whose leading axes are the
-  // samples.
+  // The arrays of each sample; if `stacked`, one entry of arrays whose leading axis is the sample.
   std::vector<std::vector<TensorView>> samples;
   bool stacked = false;
 };
 
-// Arrays that can be opened by path() while this lives. Their memory must live as long.
+// Registers arrays so that they can be opened by path(), until destruction. Their memory must
+// outlive this object.
 class NamedArrays {
  public:
-  // Throws Error if there are none, or if a stacked one is a scalar.
+  // Throws Error if there are no arrays, or if a stacked array is a scalar.
   NamedArrays(const std::string& name, InProcessArrays arrays);
   ~NamedArrays();
   NamedArrays(const NamedArrays&) = delete;
@@ -37,7 +37,7 @@ class NamedArrays {
   std::filesystem::path path_;
 };
 
-// Those that a NamedArrays named; null if the path is no such name.
+// The arrays that a NamedArrays registered under the path; null if there are none.
 std::shared_ptr<const InProcessArrays> find_arrays(const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<std::int64_t> limit = default_inflate_limit;
 
-// Weights and activations are inflated to less than twice their size, masks and labels to less than
-// fifty times.
+// Weights and activations expand to less than twice their compressed size, masks and labels to less
+// than fifty times.
 constexpr std::uint64_t ordinary_ratio = 100;
 
 }  // namespace

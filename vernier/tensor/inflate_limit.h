@@ -6,17 +6,17 @@
 
 namespace vernier {
 
-// Compressed data may claim to be thousands of times larger than it is in its file. What would take
-// more than the limit, and far more than the file does, is refused before it is inflated.
+// Compressed data may expand to about a thousand times its size. Data that would take more than
+// this limit, and more than 100 times its compressed size, is refused before it is inflated.
 inline constexpr std::int64_t default_inflate_limit = std::int64_t{1} << 30;
 
-// Also for other threads; in bytes.
+// Sets the limit, in bytes, for all threads.
 void set_inflate_limit(std::int64_t bytes);
 
-// Throws Error, whose message begins with `subject`, for data that the limit refuses.
+// Throws Error, starting with `subject`, for data that exceeds the limit.
 void require_inflatable(const std::string& subject, std::uint64_t compressed, std::uint64_t size);
 
-// Throws Error unless the path is that of a file: opening a pipe would wait for its writer.
+// Throws Error if the path exists and is no regular file: opening a pipe would wait for a writer.
 void require_file(const std::string& operation, const std::filesystem::path& path);
 
 }  // namespace vernier

@@ -5,21 +5,21 @@
 
 namespace vernier {
 
-// What an input of a model is for, as far as the graph says.
+// The role of a model's input, as inferred from the graph.
 enum class InputRole {
-  values,     // numbers of which nothing more is known
+  values,     // numbers; nothing more is known
   image,      // [n,c,h,w] or [n,h,w,c]
-  audio,      // [n,t] or [n,1,t], a waveform
-  ids,        // integers of a range: tokens, bytes, categories
+  audio,      // a waveform, [n,t] or [n,1,t]
+  ids,        // integers in a range: tokens, bytes, categories
   choices,    // one of a few numbers
   positions,  // 0, 1, 2... along the last axis
-  mask,       // ones, and zeros at the end of a row
-  condition,  // of an If: true and false in turn
-  length,     // how long the other inputs are
-  state,      // fed back from an output: zeros
+  mask,       // ones, with zeros at the end of a row
+  condition,  // the condition of an If: true and false in turn
+  length,     // the length of the other inputs
+  state,      // fed back from an output; zeros at first
 };
 
-// Both ends belong to it.
+// A closed interval.
 struct Interval {
   double low = 0;
   double high = 0;
@@ -28,10 +28,10 @@ struct Interval {
 
 struct InputKind {
   InputRole role = InputRole::values;
-  bool channels_last = false;             // of an image
-  std::optional<Interval> range;          // of ids, or of the quantizer that the input goes into
-  std::vector<double> choices;            // of InputRole::choices
-  std::vector<double> means, deviations;  // of values: one, or one for each feature; may be empty
+  bool channels_last = false;             // for images
+  std::optional<Interval> range;          // of ids, or calibration range of the input's quantizer
+  std::vector<double> choices;            // for InputRole::choices
+  std::vector<double> means, deviations;  // for values: one, or one per feature; empty if unknown
   bool operator==(const InputKind&) const = default;
 };
 

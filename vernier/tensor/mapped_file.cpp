@@ -32,7 +32,7 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view opera
   const auto cannot_open = [&](const char* reason) {
     return Error(fmt::format("[{}] {}: cannot open: {}", operation, path.string(), reason));
   };
-  // A pipe is opened without waiting for its writer, and then refused.
+  // O_NONBLOCK: a pipe is opened without waiting for a writer, and then refused.
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};
   if (file.fd < 0 || fstat(file.fd, &status) != 0) throw cannot_open(std::strerror(errno));

@@ -10,11 +10,10 @@
 
 namespace vernier {
 
-// A file's bytes, read only, brought into memory as they are touched. They stay readable when the
-// file is renamed or replaced.
+// A read-only memory-mapped file. The bytes stay readable if the file is renamed or replaced.
 class MappedFile {
  public:
-  // Throws Error, led by "[operation]", when it cannot be opened.
+  // Throws Error, starting with "[operation]", if the file cannot be opened.
   explicit MappedFile(const std::filesystem::path& path, std::string_view operation = "model");
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -22,20 +21,21 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // Throws Error if the file itself was cut off or written to since: bytes beyond its end read as
-  // zeros in its last page, and end the process behind it. One that was replaced is left alone.
+  // Throws Error if the file was truncated or written to since it was mapped. After truncation,
+  // bytes past the end read as zeros in the last page, and crash the process beyond it. A file that
+  // was replaced by another is fine.
   void require_unchanged() const;
 
  private:
   std::filesystem::path path_;  // absolute
   dev_t device_ = 0;
   ino_t number_ = 0;
-  std::int64_t changed_ = 0;  // when, in nanoseconds
+  std::int64_t changed_ = 0;  // modification time in nanoseconds
   std::span<const std::byte> bytes_;
 };
 
-// Tells the system that these bytes of a MappedFile will not be read again soon: their memory is
-// given back, and they are read from the file anew if they are needed after all.
+// Releases the memory of these bytes of a MappedFile. They stay valid: the next access reads them
+// from the file again.
 void forget(std::span<const std::byte> mapped);
 
 }  // namespace vernier

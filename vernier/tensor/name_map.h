@@ -14,7 +14,7 @@ struct NameHash {
   }
 };
 
-// Values by tensor name; finds views of names without a copy of them.
+// Values by tensor name; can be searched with a string_view without making a copy.
 template <typename Value>
 using NameMap = std::unordered_map<std::string, Value, NameHash, std::equal_to<>>;
 

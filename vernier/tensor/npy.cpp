@@ -28,7 +28,7 @@ void reverse_each(std::span<std::byte> bytes, std::size_t item) {
 // The elements of a Fortran-order array in C order.
 template <std::size_t item>
 std::vector<std::byte> transpose(std::span<const std::byte> in, const Shape& shape) {
-  std::vector<std::int64_t> strides(shape.size());  // in items, of the Fortran order
+  std::vector<std::int64_t> strides(shape.size());  // of the Fortran order, in items
   std::exclusive_scan(shape.begin(), shape.end(), strides.begin(), std::int64_t{1},
                       std::multiplies<>());
   std::vector<std::int64_t> index(shape.size());

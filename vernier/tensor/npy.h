@@ -14,7 +14,7 @@ namespace vernier {
 // Reads exactly out.size() bytes or throws Error.
 using ByteReader = std::function<void(std::span<std::byte> out)>;
 
-// What an .npy header says, before any element is read.
+// The content of an .npy header.
 struct NpyHeader {
   DType dtype = DType::f32;
   Shape shape;
@@ -25,24 +25,25 @@ struct NpyHeader {
 };
 
 // Reads the header from a stream of `total_bytes` bytes, which must hold exactly the header and the
-// elements it claims: that is checked before anything is allocated. `subject` names the array in
-// errors. Dtypes that are not plain numbers are refused; object arrays would need pickle.
+// elements that it declares; this is checked before anything is allocated. `subject` names the
+// array in errors. Throws Error for dtypes other than plain numbers; objects would need pickle.
 NpyHeader read_npy_header(const ByteReader& read, std::int64_t total_bytes,
                           const std::string& subject);
 
-// Reads the elements that follow the header; always C order and little endian.
+// Reads the elements that follow the header, and converts them to C order and little endian.
 Tensor read_npy_data(const ByteReader& read, const NpyHeader& header, std::string name);
 
-// `rows` slices of the leading axis of a C-order array, of which the stream is at the first.
+// Reads the next `rows` slices along the leading axis of a C-order array.
 Tensor read_npy_rows(const ByteReader& read, const NpyHeader& header, std::string name,
                      std::int64_t rows);
 
-// The dtype that elements are stored as. Where numpy has no such dtype it is the smallest one that
-// holds every value exactly: bfloat16 becomes float32, float8 float16, int4 int8, uint4 uint8.
+// The dtype in which elements are stored. If numpy does not have the dtype, it is the smallest that
+// represents every value exactly: float32 for bfloat16, float16 for float8, int8 for int4, uint8
+// for uint4.
 DType npy_dtype(DType dtype);
 
-// The elements of a tensor as they are stored: its own bytes, or widened ones. Valid as long as the
-// tensor is.
+// The elements of a tensor as stored in an .npy: its own bytes, or widened to npy_dtype(). Valid as
+// long as the tensor.
 class NpyElements {
  public:
   explicit NpyElements(const TensorView& tensor);
@@ -53,8 +54,8 @@ class NpyElements {
   std::optional<Tensor> widened_;
 };
 
-// The header of a C-order, little-endian array stored as npy_dtype(dtype), padded as numpy does to
-// a multiple of 64 bytes, and further to `min_size` if that is more.
+// The header of a C-order, little-endian array stored as npy_dtype(dtype), padded to a multiple of
+// 64 bytes as by numpy, or to `min_size` if that is larger.
 std::string npy_header(DType dtype, std::span<const std::int64_t> shape, std::size_t min_size = 0);
 
 Tensor read_npy(const std::filesystem::path& path);

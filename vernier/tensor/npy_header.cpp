@@ -13,9 +13,9 @@
 namespace vernier {
 namespace {
 
-// An .npy file is the magic, two bytes of version, the length of the header (two bytes in version
-// 1, four from 2 on), the header, a Python dictionary padded with spaces and ended by a newline,
-// and the elements.
+// An .npy file consists of the magic, two bytes of version, the length of the header (two bytes in
+// version 1, four since version 2), the header (a Python dictionary padded with spaces and ended by
+// a newline), and the elements.
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::int64_t max_header_bytes = 1 << 20;
 
@@ -36,7 +36,7 @@ constexpr std::array<Code, 12> codes = {{{"f8", DType::f64},
                                          {"u1", DType::u8},
                                          {"b1", DType::boolean}}};
 
-// Why a descr that is none of the codes is refused.
+// The reason why a descr that is not in `codes` is refused.
 std::string_view refusal(std::string_view code) {
   switch (code.empty() ? '\0' : code.front()) {
     case 'O': return "objects, which would need pickle";
@@ -124,7 +124,7 @@ class HeaderReader {
     fail("header", fmt::format("the key '{}'", wanted), quoted(text_));
   }
 
-  // Type and byte order ('<', '>', '=', '|'), as in "<f4"; without an order it is the machine's.
+  // Type and byte order ('<', '>', '=', '|'), as in "<f4"; without an order, '=' (native).
   std::pair<DType, char> read_descr(const PythonLiteral& value) const {
     const auto* descr = value.as<std::string>();
     if (!descr) fail("descr", "the name of a number type", quoted(text_));

@@ -11,9 +11,9 @@
 
 namespace vernier {
 
-// The arrays of an .npz archive (stored or deflated, zip64 too), read one at a time. Members that
-// do not end in ".npy" are not arrays and are passed over. A name may hold any path ("/a/b:0") but
-// no ".." component and no control character. One thread at a time.
+// The arrays of an .npz archive (stored or deflated, also zip64), read one at a time. Members whose
+// name does not end in ".npy" are ignored. A name may be any path ("/a/b:0") without a ".."
+// component or control characters. Not thread-safe.
 class NpzReader {
  public:
   explicit NpzReader(const std::filesystem::path& path);
@@ -24,7 +24,7 @@ class NpzReader {
   bool has(const std::string& name) const;
   NpyHeader header(const std::string& name) const;
   Tensor read(const std::string& name) const;
-  std::string comment() const;  // of the archive; empty: it has none
+  std::string comment() const;  // of the archive; empty if it has none
 
  private:
   friend class NpzArrayStream;
@@ -32,9 +32,9 @@ class NpzReader {
   std::shared_ptr<State> state_;
 };
 
-// One array of an archive, read along its leading axis in order, without holding all of it (unless
-// it is in Fortran order). Several may be open at once, and may outlive the reader. The checksum is
-// checked when the last row is read.
+// Reads one array of an archive in order along its leading axis, without holding all of it in
+// memory (unless it is in Fortran order). Several streams may be open at once, and may outlive the
+// reader. The checksum is verified when the last row is read.
 class NpzArrayStream {
  public:
   NpzArrayStream(const NpzReader& reader, const std::string& name);
@@ -50,9 +50,8 @@ class NpzArrayStream {
   std::unique_ptr<State> state_;
 };
 
-// Writes an uncompressed .npz (zip64 where needed) under a temporary name; finish() renames it into
-// place, and a writer destroyed before that leaves nothing behind. Elements are stored as
-// npy_dtype() says.
+// Writes an uncompressed .npz (zip64 if needed) under a temporary name; finish() renames it into
+// place; a writer destroyed before that leaves nothing behind. Elements are stored in npy_dtype().
 class NpzWriter {
  public:
   explicit NpzWriter(const std::filesystem::path& path);
@@ -60,19 +59,19 @@ class NpzWriter {
   NpzWriter(NpzWriter&&) noexcept;
 
   void add(const std::string& name, const TensorView& tensor);
-  // Reserves room for `rows` slices stacked on a new leading axis; append() then fills them in
-  // turn. Arrays may be filled interleaved: that is how samples stream to disk.
+  // Reserves space for `rows` slices stacked along a new leading axis; append() then fills them in
+  // order. Appends to several arrays may be interleaved, to write samples as they come.
   void reserve(const std::string& name, DType dtype, const Shape& slice_shape, std::int64_t rows);
   void append(const std::string& name, const TensorView& slice);
-  // Gives up an array that was reserved or added: it will not be in the file.
+  // Removes an array that was reserved or added.
   void drop(const std::string& name);
-  // Every reserved array ends after its first `rows` rows, which must be there: what an interrupted
-  // run keeps. The room given up stays in the file as a hole that takes no disk space.
+  // Shortens every reserved array to its first `rows` rows, for a run that was interrupted. Throws
+  // Error if fewer were written. The freed space remains in the file as a hole without disk blocks.
   void truncate(std::int64_t rows);
-  // Moves arrays together, so that no room is left that truncate() or drop() gave up; nothing is
-  // reserved, added or appended after this.
+  // Moves arrays together, to remove the space freed by truncate() or drop(). Nothing may be
+  // reserved, added or appended afterwards.
   void close_holes();
-  // What is said of the archive as a whole; readers of arrays pass over it. At most 65,535 bytes.
+  // Sets the archive's comment, which readers of arrays ignore. At most 65,535 bytes.
   void set_comment(const std::string& comment);
   // Throws Error if a reserved array was not filled.
   void finish();
@@ -82,9 +81,9 @@ class NpzWriter {
   std::unique_ptr<State> state_;
 };
 
-// Throws Error if `name` cannot be the name of an array in an archive: empty, longer than zip
-// allows, with a ".." component or a control character, or not UTF-8. A leading slash is allowed:
-// tensors of ONNX models have names like "/layer1/conv1/Conv_output_0".
+// Throws Error if `name` is not allowed in an archive: empty, too long for zip, with a ".."
+// component or a control character, or not UTF-8. A leading slash is allowed: tensors of ONNX
+// models have names like "/layer1/conv1/Conv_output_0".
 void check_npz_name(const std::filesystem::path& path, std::string_view name);
 
 }  // namespace vernier

@@ -13,7 +13,7 @@
 namespace vernier {
 namespace {
 
-// A deflate stream spends at least two bits on a match of at most 258 bytes.
+// A deflate stream needs at least two bits for a match of at most 258 bytes.
 constexpr std::uint64_t max_deflate_ratio = std::uint64_t{258} * 4;
 
 zip_t* open_archive(const std::filesystem::path& path) {
@@ -28,7 +28,7 @@ zip_t* open_archive(const std::filesystem::path& path) {
   throw Error(fmt::format("[npz] {}: expected a zip archive, found: {}", path.string(), reason));
 }
 
-// Why the member cannot be read, empty if it can: its sizes must be ones that the file could hold.
+// The reason why a member cannot be read; empty if it can. Its sizes must fit the file's size.
 std::string refusal(const zip_stat_t& stat, std::uint64_t file_size) {
   constexpr zip_uint64_t needed =
       ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
@@ -48,7 +48,7 @@ std::string refusal(const zip_stat_t& stat, std::uint64_t file_size) {
   return {};
 }
 
-// The data of one member, from its beginning to its end. The archive must outlive it.
+// Reads the data of one member in order. The archive must outlive the reader.
 class ZipMemberReader {
  public:
   // `subject` names the member in errors.
@@ -62,7 +62,7 @@ class ZipMemberReader {
   std::int64_t size() const { return size_; }
   const std::string& subject() const { return subject_; }
 
-  // All of out, or throws Error.
+  // Fills all of `out`, or throws Error.
   void read(std::span<std::byte> out) {
     while (!out.empty()) {
       const zip_int64_t count = zip_fread(file_.get(), out.data(), out.size());
@@ -72,7 +72,7 @@ class ZipMemberReader {
     }
   }
 
-  // Throws Error if there is more, or the checksum, which libzip looks at here, is wrong.
+  // Throws Error if there is more data, or if the checksum, which libzip verifies here, is wrong.
   void expect_end() {
     std::byte extra;
     const zip_int64_t count = zip_fread(file_.get(), &extra, 1);
@@ -112,11 +112,11 @@ class ZipArchive {
     const char* text = zip_get_archive_comment(archive_.get(), &length, ZIP_FL_ENC_RAW);
     return text ? std::string(text, static_cast<std::size_t>(length)) : std::string();
   }
-  // Names as their bytes are, in whatever encoding.
+  // Raw names, in any encoding.
   const std::vector<std::string>& members() const { return members_; }
 
-  // Throws Error if the member is encrypted, compressed by anything but deflate, or claims a size
-  // that the file cannot hold.
+  // Throws Error if the member is encrypted, compressed by another method than deflate, or declares
+  // a size that the file cannot hold.
   ZipMemberReader open(std::uint64_t member) const {
     const std::string subject = fmt::format("{}: '{}'", path_.string(), members_[member]);
     zip_stat_t stat;
@@ -129,7 +129,7 @@ class ZipArchive {
   }
 
  private:
-  // Members that share their bytes make a small file large without end.
+  // Overlapping members would let a small file expand without limit (a zip bomb).
   void require_disjoint(zip_uint64_t count) const {
     const std::uint64_t file_size = std::filesystem::file_size(path_);
     std::uint64_t total = 0;
@@ -149,7 +149,7 @@ class ZipArchive {
   std::vector<std::string> members_;
 };
 
-// A member whose header has been read and whose elements come next.
+// A member whose header has been read; the elements follow.
 struct OpenArray {
   explicit OpenArray(ZipMemberReader reader)
       : member(std::move(reader)),
@@ -181,7 +181,7 @@ Tensor slice_rows(const Tensor& tensor, std::int64_t begin, std::int64_t rows) {
   return slice;
 }
 
-// 16 bits of length, less ".npy".
+// Zip's limit of 16 bits, less ".npy".
 constexpr std::size_t max_name_bytes = 0xffff - 4;
 
 bool is_control(char character) {
@@ -224,7 +224,7 @@ struct NpzReader::State {
 
   ZipArchive archive;
   std::vector<std::string> names;
-  std::unordered_map<std::string, std::uint64_t> members;  // by position
+  std::unordered_map<std::string, std::uint64_t> members;  // array name -> member index
 };
 
 NpzReader::NpzReader(const std::filesystem::path& path) : state_(std::make_shared<State>(path)) {}
@@ -243,7 +243,7 @@ struct NpzArrayStream::State {
   std::shared_ptr<const NpzReader::State> archive;
   OpenArray array;
   std::int64_t rows_left = 0;
-  std::optional<Tensor> whole = {};  // a Fortran-order array, once its first rows were asked for
+  std::optional<Tensor> whole = {};  // a Fortran-order array, after the first next()
 };
 
 NpzArrayStream::NpzArrayStream(const NpzReader& reader, const std::string& name)

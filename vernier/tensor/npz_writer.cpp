@@ -18,15 +18,15 @@ std::uint32_t crc_of(std::span<const std::byte> bytes, std::uint32_t crc = 0) {
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-constexpr std::int64_t most_moved = 1 << 20;  // bytes at once
+constexpr std::int64_t most_moved = 1 << 20;  // bytes moved at once
 
-// An array's place in the file: local header, .npy header, `rows` rows. The headers are written
-// last, when the checksum is known.
+// An array in the file: local header, .npy header, `rows` rows. The headers are written last, when
+// the checksum is known.
 struct Array {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;      // of the whole array
-  Shape row_shape;  // what append() takes
+  Shape row_shape;  // shape of the slices for append()
   std::int64_t rows = 0;
   std::int64_t rows_written = 0;
   std::uint32_t data_crc = 0;
@@ -70,7 +70,7 @@ struct NpzWriter::State {
     ++array.rows_written;
   }
 
-  // The checksum of the first `rows` rows, from the file.
+  // The checksum of the first `rows` rows, read back from the file.
   std::uint32_t crc_of_rows(const Array& array, std::int64_t rows) const {
     std::vector<std::byte> row(static_cast<std::size_t>(array.row_bytes));
     std::uint32_t crc = 0;
@@ -94,7 +94,7 @@ struct NpzWriter::State {
     return entry;
   }
 
-  // Moves arrays to where those before them end, so that no room is left that was given up.
+  // Moves each array to the end of the previous one.
   void close_holes() {
     std::int64_t place = 0;
     for (Array& array : arrays) {
@@ -105,7 +105,7 @@ struct NpzWriter::State {
     end = place;
   }
 
-  // Downwards, so that nothing is overwritten that is still to be read.
+  // Moves an array to a lower offset, from the front, so that no unread byte is overwritten.
   void move(Array& array, std::int64_t offset) {
     const std::int64_t source = array.data_offset(), bytes = array.rows * array.row_bytes;
     array.offset = offset;
@@ -161,7 +161,7 @@ void NpzWriter::append(const std::string& name, const TensorView& slice) {
   state_->write_row(array, slice);
 }
 
-// The room stays in the file; readers only see what the directory lists.
+// The space remains in the file; readers only see members in the directory.
 void NpzWriter::drop(const std::string& name) {
   const auto found = state_->positions.find(name);
   if (found == state_->positions.end()) state_->fail(name, "was not reserved");

@@ -9,14 +9,14 @@
 namespace vernier {
 namespace {
 
-// For each result axis, the distance in elements between neighbours in the source.
+// For each result axis, its stride in the source, in elements.
 Shape permuted_strides(std::span<const std::int64_t> shape, std::span<const int> permutation) {
   Shape strides(shape.size(), 1);
   for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
   return permuted_shape(strides, permutation);
 }
 
-// An axis of the result, and the distances in elements between neighbours along it.
+// An axis of the result, with its strides in source and result, in elements.
 struct PermutedAxis {
   std::int64_t size = 1, source_stride = 0, result_stride = 0;
 };
@@ -34,7 +34,7 @@ std::vector<PermutedAxis> permuted_axes(std::span<const std::int64_t> shape,
   return axes;
 }
 
-// Copies along two axes in tiles, so that neighbours on both sides stay in the cache.
+// Copies along two axes in tiles, so that source and result stay in the cache.
 template <typename T>
 void copy_plane(const T* source, T* result, const PermutedAxis& rows, const PermutedAxis& columns) {
   constexpr std::int64_t tile = 32;
@@ -46,8 +46,8 @@ void copy_plane(const T* source, T* result, const PermutedAxis& rows, const Perm
               source[i * rows.source_stride + j * columns.source_stride];
 }
 
-// Copies plane by plane: the plane is of the axis that runs fastest in the source and the one that
-// runs fastest in the result.
+// Copies plane by plane. A plane consists of the result's last axis and, of the others, the one
+// with the smallest stride in the source.
 template <typename T>
 void copy_permuted(const T* source, T* result, std::vector<PermutedAxis> axes) {
   PermutedAxis columns, rows;
@@ -76,7 +76,7 @@ Tensor permute_axes(const TensorView& tensor, std::span<const int> permutation) 
                         permutation);
   Tensor out = make_tensor(std::string(tensor.name), tensor.dtype,
                            permuted_shape(tensor.shape, permutation));
-  // As bytes, since the elements of a file may lie at any address.
+  // Copied as arrays of bytes, since the elements of a file may be unaligned.
   const auto copy_as = [&]<typename T>(T) {
     copy_permuted(reinterpret_cast<const T*>(tensor.bytes.data()),
                   reinterpret_cast<T*>(out.bytes.data()), permuted_axes(tensor.shape, permutation));

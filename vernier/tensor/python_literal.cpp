@@ -102,7 +102,7 @@ class Parser {
     const char quote = text_[position_++];
     std::string result;
     while (position_ < text_.size() && text_[position_] != quote) {
-      if (text_[position_] == '\\') ++position_;  // names keep the escaped character as it stands
+      if (text_[position_] == '\\') ++position_;  // escapes are not decoded: "\n" becomes "n"
       if (position_ < text_.size()) result += text_[position_++];
     }
     expect(quote);
@@ -116,7 +116,7 @@ class Parser {
     if (error == std::errc::result_out_of_range) fail("an integer of at most 64 bits");
     if (error != std::errc{}) fail("a value");
     position_ += static_cast<std::size_t>(end - begin);
-    accept_word("L");  // Python 2 wrote long integers so
+    accept_word("L");  // the suffix of long integers in Python 2
     return value;
   }
 

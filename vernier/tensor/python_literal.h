@@ -9,8 +9,7 @@
 
 namespace vernier {
 
-// A Python literal of the kinds that an .npy header is made of. Lists and tuples are told apart:
-// numpy does.
+// A Python literal of the kinds found in .npy headers. Lists and tuples are distinct, as in numpy.
 struct PythonLiteral {
   struct Tuple {
     std::vector<PythonLiteral> items;
@@ -31,8 +30,8 @@ struct PythonLiteral {
   }
 };
 
-// Parses the whole text, surrounding whitespace allowed. Throws Error with what was expected, what
-// was found and at which byte; integers beyond 64 bits and nesting deeper than 16 are errors too.
+// Parses the whole text; surrounding whitespace is allowed. Throws Error with what was expected,
+// what was found and at which byte, also for integers beyond 64 bits and nesting deeper than 16.
 PythonLiteral parse_python_literal(std::string_view text);
 
 }  // namespace vernier

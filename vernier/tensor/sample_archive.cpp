@@ -97,7 +97,7 @@ Tensor rows_of(const TensorView& array, std::int64_t first, std::int64_t count) 
   return part;
 }
 
-// One array of an .npy file, whose leading axis is the samples: read row by row, unless it is in
+// The array of an .npy file, whose leading axis is the sample. Read row by row, unless it is in
 // Fortran order.
 class NpySource : public SampleArchive::Source {
  public:
@@ -154,8 +154,8 @@ class NpySource : public SampleArchive::Source {
   std::vector<std::string> names_;
   std::ifstream file_;
   NpyHeader header_;
-  std::int64_t begin_ = 0;       // of the elements, in the file
-  std::optional<Tensor> whole_;  // in Fortran order, which has no rows in one place
+  std::int64_t begin_ = 0;       // offset of the elements in the file
+  std::optional<Tensor> whole_;  // a Fortran-order array, whose rows are not contiguous
 };
 
 class FolderSource : public SampleArchive::Source {
@@ -224,7 +224,7 @@ class FolderSource : public SampleArchive::Source {
   std::vector<std::string> names_;
 };
 
-// Arrays of this process, read where they are.
+// Arrays in this process's memory.
 class MemorySource : public SampleArchive::Source {
  public:
   MemorySource(const std::filesystem::path& path, std::shared_ptr<const InProcessArrays> arrays)

@@ -5,9 +5,10 @@
 
 namespace vernier {
 
-// Bit patterns of the 16-bit and 8-bit floats to and from float32. Widening is exact; narrowing
-// rounds to nearest even. Branch-free inner forms, so that loops over them vectorize, and no step
-// passes through a float32 subnormal that matters, so flush-to-zero modes change nothing.
+// Conversions of the bit patterns of 16-bit and 8-bit floats to and from float32. Widening is
+// exact; narrowing rounds to nearest even. The functions are mostly branch-free, so that loops over
+// them vectorize. No relevant intermediate value is a float32 subnormal, so flush-to-zero modes do
+// not change results.
 
 inline float f16_to_f32(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
@@ -23,15 +24,15 @@ inline float bf16_to_f32(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// The pattern of a finite magnitude (float32 bits without sign) in a format of `mantissa_bits` and
-// `bias`, rounded to nearest even. Above the largest finite value it runs on as if the exponent had
-// no end, so callers compare the result with their largest pattern.
+// The bit pattern of a finite magnitude (float32 bits without sign) in a format of `mantissa_bits`
+// and `bias`, rounded to nearest even. Above the format's largest finite value, the pattern
+// continues as if the exponent were unbounded, so callers compare it with their largest pattern.
 template <int mantissa_bits, int bias>
 constexpr std::uint32_t round_magnitude(std::uint32_t magnitude) {
   constexpr int shift = 23 - mantissa_bits;
   constexpr std::uint32_t smallest_normal = static_cast<std::uint32_t>(128 - bias) << 23;
   constexpr std::uint32_t rebias = static_cast<std::uint32_t>(127 - bias) << 23;
-  // Added to a subnormal, this leaves its multiple of the smallest subnormal in the low bits.
+  // Adding this to a subnormal leaves, in the low bits, its multiple of the smallest subnormal.
   constexpr auto magic = static_cast<std::uint32_t>(127 + 24 - bias - mantissa_bits) << 23;
   const std::uint32_t half_to_even = (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1u);
   const std::uint32_t normal = (magnitude - rebias + half_to_even) >> shift;
@@ -57,8 +58,8 @@ inline std::uint16_t f32_to_bf16(float value) {
   return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet_nan : rounded);
 }
 
-// An 8-bit float: sign, exponent, mantissa. The fnuz formats have one zero, and NaN where the
-// negative zero would be; only e5m2 has infinities.
+// An 8-bit float: sign, exponent, mantissa. The fnuz formats have no negative zero; its bit pattern
+// is their NaN. Only e5m2 has infinities.
 template <int mantissa, int exponent_bias, std::uint8_t largest, std::uint8_t past_largest,
           std::uint8_t not_a_number>
 struct Float8 {
@@ -81,7 +82,7 @@ struct Float8 {
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(unsigned_value));
   }
 
-  // Past the largest finite value, and for infinity: infinity where the format has it, else NaN.
+  // Values above the largest finite value become infinity if the format has it, else NaN.
   static constexpr std::uint8_t from_f32(float value) {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t magnitude = bits & 0x7fffffffu;

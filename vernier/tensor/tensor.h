@@ -14,16 +14,16 @@ namespace vernier {
 
 using Shape = std::vector<std::int64_t>;
 
-// Product of the dimensions: 1 for a scalar, 0 if any is 0, nothing if one is negative or the bytes
-// of 64-bit elements could not be counted in 63 bits.
+// The product of the dimensions: 1 for a scalar, 0 if one is 0; nullopt if one is negative, or if
+// the bytes of that many 64-bit elements would overflow 63 bits.
 std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> shape);
-// The same, throwing Error where there is no count.
+// checked_element_count(), but throws Error instead of returning nullopt.
 std::int64_t element_count(std::span<const std::int64_t> shape);
 
 // "[1,3,224,224]"
 std::string format_shape(std::span<const std::int64_t> shape);
 
-// A tensor owned by someone else: C order, little endian.
+// A tensor whose memory is owned elsewhere: C order, little endian.
 struct TensorView {
   std::string_view name;
   DType dtype = DType::f32;
@@ -47,14 +47,14 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-// Throws Error if the bytes are not as many as dtype and shape say.
+// Throws Error if the number of bytes does not fit dtype and shape.
 void check_byte_count(const TensorView& tensor);
 
-// Zero-filled. Throws Error if it does not fit in memory.
+// A zero-filled tensor. Throws Error if it does not fit in memory.
 Tensor make_tensor(std::string name, DType dtype, Shape shape);
 Tensor copy(TensorView view);
 
-// The elements as T, for tensors whose dtype is known to be T's. Only the size is checked.
+// The elements as T. The caller must make sure that the dtype is T's and the bytes are aligned.
 template <typename T>
 std::span<const T> elements(const TensorView& view) {
   return {reinterpret_cast<const T*>(view.bytes.data()), view.bytes.size() / sizeof(T)};
@@ -66,22 +66,22 @@ std::span<T> elements(Tensor& tensor) {
 
 // One dimension of an input or output: a size, or a symbol (possibly unnamed) when it is dynamic.
 struct Dim {
-  std::int64_t size = -1;  // -1: dynamic
+  std::int64_t size = -1;  // -1 if dynamic
   std::string symbol;
   bool is_dynamic() const { return size < 0; }
   bool operator==(const Dim&) const = default;
 };
 
-// What a model says of one of its inputs or outputs.
+// A model's declaration of one of its inputs or outputs.
 struct TensorSpec {
   std::string name;
   DType dtype = DType::f32;
   std::vector<Dim> shape;
-  bool ranked = true;  // false: the model does not say how many dimensions it has
+  bool ranked = true;  // false if the model does not declare the number of dimensions
   bool operator==(const TensorSpec&) const = default;
 };
 
-// "[batch,3,224,224]", "?" for a dynamic dimension without a name.
+// "[batch,3,224,224]", with "?" for a dynamic dimension without a symbol.
 std::string format_shape(const std::vector<Dim>& shape);
 
 }  // namespace vernier

@@ -12,11 +12,11 @@ constexpr std::uint16_t stored = 0;
 constexpr std::uint16_t midnight = 0;
 constexpr std::uint16_t first_of_january_1980 = (1 << 5) | 1;
 constexpr std::uint16_t zip64_tag = 1;
-// In a field of 16 or 32 bits: look in the zip64 record.
+// In a 16-bit or 32-bit field: the value is in the zip64 record.
 constexpr std::uint16_t see_zip64_16 = 0xffff;
 constexpr std::uint32_t see_zip64_32 = 0xffffffff;
 
-// Zip is little endian throughout.
+// A zip record: little-endian fields.
 class Record {
  public:
   template <std::unsigned_integral... Field>

@@ -14,14 +14,14 @@ struct ZipEntry {
   bool operator==(const ZipEntry&) const = default;
 };
 
-// The bytes before a member's data. Their number depends on the name alone.
+// The bytes before a member's data. Their number depends only on the name.
 std::string zip_local_header(const ZipEntry& entry);
 
-// A member's line in the directory at the end of the archive.
+// A member's record in the central directory.
 std::string zip_directory_entry(const ZipEntry& entry);
 
-// What follows the directory of `count` members, which takes `size` bytes at `offset`. A comment
-// has at most 65,535 bytes.
+// The records after the central directory, which has `count` members and `size` bytes at `offset`.
+// A comment has at most 65,535 bytes.
 std::string zip_directory_end(std::uint64_t count, std::uint64_t offset, std::uint64_t size,
                               const std::string& comment = "");
 
