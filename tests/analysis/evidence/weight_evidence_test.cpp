@@ -484,6 +484,44 @@ TEST(WeightEvidence, what_stands_behind_a_layer_is_folded_in_as_far_as_it_is) {
   EXPECT_NE(answer({1.5F, 1.5F}), Answer::same);
 }
 
+// GELU's factor of one half, which optimisers fold into the layer that reads it.
+TEST(WeightEvidence, a_scalar_factor_in_front_of_a_layer_may_be_folded_in) {
+  const auto model = [](bool halves, float factor) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {2}, {8}, {8}})
+        .weight(tensor_of<float>("half", DType::f32, {}, {0.5F}))
+        .weight(tensor_of("w", DType::f32, {2, 2, 3, 3}, kernel_values({factor, factor})))
+        .node("Erf", {"x"}, {"e"});
+    if (halves) builder.node("Mul", {"x", "half"}, {"h"});
+    return builder.node("Mul", {halves ? "h" : "x", "e"}, {"g"})
+        .node("Conv", {"g", "w"}, {"y"})
+        .output("y")
+        .model();
+  };
+  EXPECT_EQ(compare_weights_of(model(true, 1), model(false, 0.5F)).answer, Answer::same);
+  EXPECT_EQ(compare_weights_of(model(false, 0.5F), model(true, 1)).answer, Answer::same);
+  EXPECT_EQ(compare_weights_of(model(true, 1), model(true, 1)).answer, Answer::same);
+  EXPECT_EQ(compare_weights_of(model(true, 1), model(false, 0.25F)).answer, Answer::different);
+  EXPECT_EQ(compare_weights_of(model(false, 1), model(false, 0.5F)).answer, Answer::different);
+}
+
+TEST(WeightEvidence, blocks_of_an_optimised_model_are_not_compared) {
+  const auto model = [](const std::string& domain, std::vector<float> values) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{1}, {2}, {8}, {8}})
+        .weight(tensor_of("w", DType::f32, {2, 2, 3, 3}, values))
+        .node("Conv", {"x", "w"}, {"y"}, {}, domain)
+        .output("y")
+        .model();
+  };
+  std::vector<float> blocks = kernel_values({1, 1});
+  std::ranges::reverse(blocks);
+  const Model reference = model("", kernel_values({1, 1}));
+  EXPECT_EQ(compare_weights_of(reference, model("", blocks)).answer, Answer::different);
+  EXPECT_EQ(compare_weights_of(reference, model("com.microsoft.nchwc", blocks)).answer,
+            Answer::unknown);
+}
+
 // Of a quantized weight that is like the one without the norm, 20 dB, and the same with it.
 TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biases_that_go_with_it) {
   const Model reference = convolution_and_more();

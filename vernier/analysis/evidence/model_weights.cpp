@@ -53,6 +53,26 @@ std::optional<Tensor> constant_value(const GraphIndex& index, const std::string&
   return value->size() == elements ? value : std::nullopt;
 }
 
+// The product of the scalar constants that the tensor is multiplied by, along products and
+// operators that only move elements: an optimiser may fold it into the weight that reads the
+// tensor.
+double scalar_factor(const GraphIndex& index, const std::string& tensor, int most_nodes = 8) {
+  const NodeProto* node = tensor.empty() ? nullptr : index.producer(tensor);
+  if (!node || node->input_size() == 0 || most_nodes == 0) return 1;
+  const auto factor_of = [&](const std::string& operand) {
+    const auto number = index.number(operand);
+    return number ? *number : scalar_factor(index, operand, most_nodes - 1);
+  };
+  if (is_op(*node, "Mul")) return factor_of(node->input(0)) * factor_of(node->input(1));
+  if (is_op(*node, "Div")) {
+    const auto divisor = index.number(node->input(1));
+    return factor_of(node->input(0)) / (divisor ? *divisor : 1);
+  }
+  if (is_one_of(*node, {"Identity", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}))
+    return scalar_factor(index, node->input(0), most_nodes - 1);
+  return 1;
+}
+
 // Accumulates the per-channel operators behind a weight's reader.
 class ChannelSteps {
  public:
@@ -236,7 +256,7 @@ class WeightList {
     const auto dtype = dtype_of_onnx(proto.data_type());
     Shape shape(proto.dims().begin(), proto.dims().end());
     if (!dtype || !is_float(*dtype) || shape.size() < 2 || element_count(shape) == 0) return;
-    std::vector<ChannelScale> folds = folds_behind(*weight.graph, weight.name, shape);
+    std::vector<ChannelScale> folds = folds_of(*weight.graph, weight.name, shape);
     weights_.push_back({.name = weight.name,
                         .shape = std::move(shape),
                         .stored = *dtype,
@@ -246,7 +266,14 @@ class WeightList {
                         .bias = bias_beside(*weight.graph, weight.name),
                         .aliases = {weight.name},
                         .output_axis = matrix_output_axis(*weight.graph, weight.name),
-                        .transposes = is_read_by(weight, {"ConvTranspose"})});
+                        .transposes = is_read_by(weight, {"ConvTranspose"}),
+                        .is_blocked = is_in_blocks(weight)});
+  }
+
+  static bool is_in_blocks(const Weight& weight) {
+    return std::ranges::any_of(weight.graph->consumers(weight.name), [](const NodeProto* reader) {
+      return reader->domain() == "com.microsoft.nchwc";
+    });
   }
 
   // Scales, masks, initial states and tables of shapes are not read as weights.
@@ -276,8 +303,8 @@ class WeightList {
     return bias ? to_f64(*bias) : std::vector<double>();
   }
 
-  static std::vector<ChannelScale> folds_behind(const GraphIndex& index, const std::string& name,
-                                                const Shape& shape) {
+  static std::vector<ChannelScale> folds_of(const GraphIndex& index, const std::string& name,
+                                            const Shape& shape) {
     const auto readers = index.consumers(name);
     if (readers.size() != 1 || readers[0]->output_size() == 0) return {};
     const NodeProto& reader = *readers[0];
@@ -289,9 +316,19 @@ class WeightList {
     const auto groups = is_op(reader, "ConvTranspose") ? attribute_int(reader, "group", 1) : 1;
     const auto channels = static_cast<std::size_t>(shape[axis] * groups);
     ChannelScale unchanged{axis, std::vector(channels, 1.0), std::vector(channels, 0.0)};
-    return ChannelSteps(index, std::move(unchanged),
-                        convolves ? static_cast<int>(shape.size()) - 2 : 0)
-        .behind(reader);
+    std::vector<ChannelScale> folds =
+        ChannelSteps(index, unchanged, convolves ? static_cast<int>(shape.size()) - 2 : 0)
+            .behind(reader);
+    const double factor = at == 1 ? scalar_factor(index, reader.input(0)) : 1;
+    if (factor == 1 || factor == 0) return folds;
+    std::vector<ChannelScale> scaled = folds;
+    scaled.insert(scaled.begin(), std::move(unchanged));
+    for (ChannelScale& fold : scaled) {
+      for (double& each : fold.factors) each *= factor;
+      fold.shifts.clear();  // a bias is not multiplied by the factor
+      folds.push_back(std::move(fold));
+    }
+    return folds;
   }
 
   const ModelIndex& index_;

@@ -28,13 +28,15 @@ struct ModelWeight {
   DType stored = DType::f32;
   std::optional<Quantizer> quantizer;
   std::function<Tensor()> read;  // converts to float32
-  // What may be folded into the weight: a batch norm, products and sums behind its only reader.
-  // Each entry includes one operator more than the one before.
+  // What may be folded into the weight: a batch norm, products and sums behind its only reader,
+  // each entry with one operator more than the one before; then the same with the scalar factors of
+  // what the reader multiplies by the weight.
   std::vector<ChannelScale> folds;
   std::vector<double> bias = {};     // of its only reader; empty if it has none or it is computed
   std::vector<std::string> aliases;  // names that the other model may use for it
   std::optional<int> output_axis;    // of a matrix; nullopt if unknown or its readers disagree
   bool transposes = false;           // a ConvTranspose reads it
+  bool is_blocked = false;           // stored in ONNX Runtime's NCHWc blocks; not compared
 };
 
 // The weights of a model that have two axes or more. With `any_table` all float tables, as any

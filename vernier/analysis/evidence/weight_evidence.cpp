@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
@@ -272,8 +273,8 @@ bool leaves_weights(const ChannelScale& fold) {
   return std::ranges::all_of(fold.factors, [](double factor) { return factor == 1; });
 }
 
-bool changes_weights(std::span<const ChannelScale> folds) {
-  return std::ranges::any_of(folds, [](const auto& fold) { return !leaves_weights(fold); });
+bool is_uniform(const ChannelScale& fold) {
+  return std::ranges::adjacent_find(fold.factors, std::not_equal_to{}) == fold.factors.end();
 }
 
 // The biases that may go with a weight after `fold`. A later Add does not change the weight, so it
@@ -331,17 +332,22 @@ class Pairing {
     for (const ModelWeight& weight : candidate) {
       const Tensor real = weight.read();
       if (real.shape.size() < 2 || real.size() == 0) continue;
-      rows.push_back(by_name(weight, real));
+      rows.push_back(weight.is_blocked ? unpaired(weight, real) : by_name(weight, real));
       weights.push_back(&weight);
     }
     for (std::size_t i = 0; i < rows.size(); ++i)
-      if (!rows[i].same && rows[i].elements >= named_only) by_shape(*weights[i], rows[i]);
+      if (!rows[i].same && !weights[i]->is_blocked && rows[i].elements >= named_only)
+        by_shape(*weights[i], rows[i]);
     return rows;
   }
 
  private:
+  static PairedWeight unpaired(const ModelWeight& weight, const Tensor& real) {
+    return {.candidate = weight.name, .elements = real.size(), .sqnr_db = -INFINITY};
+  }
+
   PairedWeight by_name(const ModelWeight& weight, const Tensor& real) {
-    PairedWeight row{.candidate = weight.name, .elements = real.size(), .sqnr_db = -INFINITY};
+    PairedWeight row = unpaired(weight, real);
     for (const std::string& name : weight.aliases) {
       const auto found = by_name_.find(name);
       if (found == by_name_.end()) continue;
@@ -392,13 +398,18 @@ class Pairing {
     return std::nullopt;
   }
 
-  // Rounding hardly changes the norm, and an axis order does not change it at all.
+  // Rounding hardly changes the norm, and an axis order does not change it at all; a fold with one
+  // factor for all channels multiplies it.
   bool may_be_same(std::size_t reference, const Tensor& real) {
-    if (changes_weights(reference_[reference].folds)) return true;
+    const std::vector<ChannelScale>& folds = reference_[reference].folds;
+    if (!std::ranges::all_of(folds, is_uniform)) return true;
     std::optional<double>& expected = norms_[reference];
     if (!expected) expected = norm(reference_[reference].read());
     const double ratio = norm(real) / *expected;
-    return ratio > 0.7 && ratio < 1.4;
+    const auto fits = [&](double factor) { return ratio > 0.7 * factor && ratio < 1.4 * factor; };
+    return fits(1) || std::ranges::any_of(folds, [&](const ChannelScale& fold) {
+             return !fold.factors.empty() && fits(std::abs(fold.factors[0]));
+           });
   }
 
   const std::vector<ModelWeight>& reference_;
@@ -553,7 +564,8 @@ WeightEvidence compare(const std::vector<ModelWeight>& references,
   }
   using Answer = WeightEvidence::Answer;
   // Two models that are the same network have some weight in common.
-  if (same == 0 && evidence.weights.size() > 1 && references.size() > 1)
+  if (same == 0 && evidence.weights.size() > 1 && references.size() > 1 &&
+      std::ranges::none_of(candidates, &ModelWeight::is_blocked))
     evidence.most_different = largest(evidence.weights);
   if (evidence.most_different)
     evidence.answer = Answer::different;
