@@ -413,7 +413,6 @@ LayerRow Validation::output_row(const std::string& name) const {
 
 void Validation::add_outputs(const std::vector<OutputFigures>& measured) {
   if (!graph_ || reference_.is_recorded) return;
-  std::vector<LayerRow> rows;
   for (const OutputFigures& output : measured) {
     LayerRow row = output_row(output.name);
     if (output.match == Match::none) {
@@ -425,9 +424,12 @@ void Validation::add_outputs(const std::vector<OutputFigures>& measured) {
       row = with_figures(std::move(row), output.figures, options_.tolerance);
       if (!row.evidence && is_exceeding(row)) row.evidence = output.evidence;
     }
-    rows.push_back(std::move(row));
+    const auto known = std::ranges::find(outputs_, output.name, &LayerRow::layer);
+    if (known == outputs_.end())
+      outputs_.push_back(std::move(row));
+    else
+      *known = std::move(row);
   }
-  outputs_ = std::move(rows);
 }
 
 // Only a run shows which layers run. Replaces the layers by those; true if they were others.
