@@ -212,6 +212,26 @@ TEST_F(OnnxFaults, attributes_have_a_cause_of_their_own) {
                "norm", Cause::attribute_mismatch);
 }
 
+// Scores behind a mask are -inf on both sides.
+TEST_F(OnnxFaults, an_attribute_is_proven_where_values_are_masked) {
+  vernier_onnx::AttributeProto slope;
+  slope.set_name("alpha");
+  slope.set_type(vernier_onnx::AttributeProto::FLOAT);
+  slope.set_f(0.1F);
+  std::vector<float> mask(16);
+  mask.back() = -INFINITY;
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {16}})
+      .output("y")
+      .weight(tensor_of<float>("mask", DType::f32, {16}, mask))
+      .node("Add", {"x", "mask"}, {"scores"})
+      .node("LeakyRelu", {"scores"}, {"leaky"}, {slope})
+      .node("Softmax", {"leaky"}, {"y"}, {int_attribute("axis", 1)});
+  use(graph.model());
+  expect_found([](Model& model) { writer(model, "leaky").mutable_attribute(0)->set_f(0.3F); },
+               "leaky", Cause::attribute_mismatch);
+}
+
 // The running statistics moved when it was exported.
 TEST_F(OnnxFaults, a_norm_in_training_mode_is_called_that_though_its_weights_differ) {
   use(network());
