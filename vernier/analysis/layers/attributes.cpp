@@ -123,10 +123,17 @@ std::optional<SetNumber> number_read(const NodeProto& node, int input, const Reg
                    .operand = input};
 }
 
+// Operators whose epsilon is 1e-5 if the attribute is unset.
+bool has_default_epsilon(const NodeProto& node) {
+  return is_op(node, "LayerNormalization") || is_op(node, "BatchNormalization") ||
+         is_op(node, "InstanceNormalization") || is_op(node, "GroupNormalization");
+}
+
 // The epsilon of a normalisation, also of a decomposed one: a constant added before a Sqrt.
 std::optional<SetNumber> epsilon_of(const NodeProto& node, const Region& region) {
   if (const auto* set = attribute(node, "epsilon"))
     return SetNumber{.value = set->f(), .attribute = "epsilon"};
+  if (has_default_epsilon(node)) return SetNumber{.value = 1e-5F, .attribute = "epsilon"};
   if (!is_op(node, "Add")) return std::nullopt;
   const bool before_root = std::ranges::any_of(region.nodes, [&](const NodeProto* reader) {
     return is_op(*reader, "Sqrt") && reader->input(0) == node.output(0);
