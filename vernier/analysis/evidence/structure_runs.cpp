@@ -278,6 +278,8 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
     const LayerRow& row = layers.rows[*layers.drift_origin];
     structure.origin = row.layer;
     structure.origin_cause = origin_cause(row, run);
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error&) {
     // Models that cannot be run side by side have no origin.
   }

@@ -22,6 +22,7 @@
 #include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -499,6 +500,8 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     side_by_side_.run_introduced(
         candidate, number, sample, layers_,
         {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error& error) {
     warnings_.push_back(
         fmt::format("the candidate does not run on the reference's tensors: {}", error.what()));
