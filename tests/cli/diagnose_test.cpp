@@ -208,6 +208,12 @@ TEST(DiagnoseCommand, another_operator_is_found_at_its_layer_and_proven_by_putti
   ASSERT_EQ(json["remedies"].size(), 1U);
   EXPECT_EQ(json["remedies"][0]["kind"], "right_layer");
   EXPECT_GT(json["remedies"][0]["after_db"], 90);
+  // Without the remedy, too, only the two samples count whose layers were compared.
+  const CompletedProcess two =
+      run_vernier({"diagnose", other, mnist + "mnist_vit.onnx", "--data",
+                   mnist + "mnist_inputs.npz", "--exact", "--samples", "2", "-f", "json"});
+  EXPECT_EQ(json["remedies"][0]["before_db"],
+            nlohmann::json::parse(two.out)["remedies"][0]["before_db"]);
 }
 
 // Calibrated by ONNX Runtime on pictures of 0 to 255, where the model takes 0 to 1.
