@@ -199,6 +199,19 @@ OrtOptions exact(OrtOptions runtime) {
   return runtime;
 }
 
+// The input that gains most if it alone is as many times as large.
+std::string narrowest(const std::set<std::string>& inputs, CalibrationProbe& probe,
+                      Samples& samples, const std::vector<UsedRange>& as_drawn, double factor) {
+  std::string found = *inputs.begin();
+  double most = -INFINITY;
+  for (const std::string& input : inputs) {
+    if (inputs.size() == 1) break;
+    const double gained = octaves_gained(as_drawn, use_of(probe, samples, {input}, factor), inputs);
+    if (gained > most) most = gained, found = input;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& samples,
@@ -247,8 +260,9 @@ std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model
       continue;
     }
     most = gained;
-    found = NarrowRange{.tensor = *inputs.begin(), .overflow = factor};
+    found = NarrowRange{.overflow = factor};
   }
+  if (found) found->tensor = narrowest(inputs, probe, samples, as_drawn, found->overflow);
   return found;
 }
 
