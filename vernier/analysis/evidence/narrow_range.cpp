@@ -191,14 +191,6 @@ std::vector<std::vector<Tensor>> taken(Samples& samples, std::int64_t most) {
   return some;
 }
 
-OrtOptions exact(OrtOptions runtime) {
-  runtime.exact = true;
-  runtime.optimization = Optimization::disabled;
-  runtime.provider = "cpu";
-  runtime.provider_options.clear();
-  return runtime;
-}
-
 // The input that gains most if it alone is as many times as large.
 std::string narrowest(const std::set<std::string>& inputs, CalibrationProbe& probe,
                       Samples& samples, const std::vector<UsedRange>& as_drawn, double factor) {
@@ -216,7 +208,7 @@ std::string narrowest(const std::set<std::string>& inputs, CalibrationProbe& pro
 
 std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& samples,
                                              const OrtOptions& runtime, bool real_inputs) {
-  Switchboard board(std::move(model), exact(runtime));
+  Switchboard board(std::move(model), in_exact_arithmetic(runtime));
   const SwitchedNoise noise(board, taken(samples, most_trial_samples), 1);
   const std::vector<CutOffs> groups = misfits(board, find_cut_off(board, noise), real_inputs);
   if (groups.empty()) return std::nullopt;
