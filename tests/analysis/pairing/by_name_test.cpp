@@ -81,7 +81,7 @@ TEST(PairOutputs, another_order_of_the_same_names_is_told) {
   const std::vector<std::string> reference = {"a", "b", "c"}, other = {"c", "new", "a"};
   EXPECT_EQ(order_warning(pair_outputs(reference, other), reference),
             "the candidate's outputs are in another order, c, a for the reference's a, c: they are "
-            "the same by name, and others by position");
+            "paired by name; code that takes outputs by position gets different ones");
   EXPECT_EQ(order_warning(pair_outputs(reference, reference), reference), "");
   const auto mapped = pair_outputs(outputs({{"a", {1}}, {"b", {1}}}),
                                    outputs({{"x", {1}}, {"y", {1}}}), {{"a", "y"}, {"b", "x"}});

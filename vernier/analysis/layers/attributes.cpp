@@ -24,13 +24,7 @@ using Fact = LayerEvidence::Fact;
 // Empty if the attribute is unset.
 std::vector<std::string> attribute_value(const AttributeProto* attribute) {
   if (!attribute) return {};
-  switch (attribute->type()) {
-    case AttributeProto::FLOAT: return {fmt::format("{:g}", attribute->f())};
-    case AttributeProto::INT: return {fmt::format("{}", attribute->i())};
-    case AttributeProto::STRING: return {attribute->s()};
-    case AttributeProto::INTS: return {fmt::format("[{}]", fmt::join(attribute->ints(), ","))};
-    default: return {"another value"};
-  }
+  return {attribute_text(*attribute)};
 }
 
 // The node that writes the tensor, in the graph or a subgraph; null if none does.
@@ -214,6 +208,16 @@ void add_axis(std::vector<OtherAttribute>& found, const Region& region, const No
 }
 
 }  // namespace
+
+std::string attribute_text(const AttributeProto& attribute) {
+  switch (attribute.type()) {
+    case AttributeProto::FLOAT: return fmt::format("{:g}", attribute.f());
+    case AttributeProto::INT: return fmt::format("{}", attribute.i());
+    case AttributeProto::STRING: return attribute.s();
+    case AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute.ints(), ","));
+    default: return "a value that is not shown";
+  }
+}
 
 std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate) {
   std::vector<OtherAttribute> found;

@@ -270,7 +270,8 @@ std::vector<LayerPair> Validation::candidate_pairs() {
   const auto contended = contended_pairs(placements_, tensors_);
   if (contended) pairs.insert(pairs.end(), contended->begin(), contended->end());
   if (!contended)
-    warnings_.push_back("too many tensors without known names to search them by value");
+    warnings_.push_back(
+        "too many tensors to search by value; layers without a matching name are not compared");
   return pairs;
 }
 

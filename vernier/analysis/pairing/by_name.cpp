@@ -268,8 +268,8 @@ OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Te
 
 std::string position_warning(const std::string& reference, const std::string& candidate) {
   return fmt::format(
-      "output '{}' is compared with the reference's '{}', which is in the same place; --map-output "
-      "{}={} says so",
+      "output '{}' is paired with the reference's '{}' by position only; confirm with --map-output "
+      "{}={}",
       candidate, reference, reference, candidate);
 }
 
@@ -286,8 +286,8 @@ std::string order_warning(const OutputPairing& pairing, std::span<const std::str
   const std::string expected = names();
   std::ranges::sort(pairs, {}, &OutputPair::candidate);
   return fmt::format(
-      "the candidate's outputs are in another order, {} for the reference's {}: they are the same "
-      "by name, and others by position",
+      "the candidate's outputs are in another order, {} for the reference's {}: they are paired by "
+      "name; code that takes outputs by position gets different ones",
       names(), expected);
 }
 
