@@ -26,6 +26,7 @@ TEST(MatchByName, knows_what_quantizers_append) {
   EXPECT_EQ(match_by_name(exists, "conv_DequantizeLinear_Output_1"),
             (Counterpart{"conv", Match::name}));
   EXPECT_EQ(match_by_name(exists, "w_quantized"), (Counterpart{"w", Match::name}));
+  EXPECT_EQ(match_by_name(exists, "w_Q4"), (Counterpart{"w", Match::name}));
   EXPECT_EQ(match_by_name(exists, "w_scaled"), Counterpart{});
   EXPECT_EQ(match_by_name(exists, ""), Counterpart{});
 }

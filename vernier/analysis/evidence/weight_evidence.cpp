@@ -13,6 +13,7 @@
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/analysis/evidence/other_channel.h"
 #include "vernier/analysis/evidence/recurrent_weights.h"
+#include "vernier/data/input_shape.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/permute.h"
@@ -123,11 +124,6 @@ std::vector<std::vector<int>> axis_orders(const Shape& from, const Shape& to) {
     if (fits) orders.push_back(order);
   } while (std::next_permutation(order.begin(), order.end()));
   return orders;
-}
-
-Shape squeezed(Shape shape) {
-  std::erase(shape, 1);
-  return shape;
 }
 
 // Whether the dimensions other than 1 are the same, in any order.

@@ -35,6 +35,15 @@ TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
   return reference;
 }
 
+// The tensors that no layer has, by name.
+std::unordered_map<std::string, std::size_t> free_tensors(
+    const std::vector<CandidateTensor>& tensors, const std::vector<Placement>& placements) {
+  std::unordered_map<std::string, std::size_t> free;
+  for (std::size_t i = 0; i < tensors.size(); ++i) free.emplace(tensors[i].name, i);
+  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors[pair.tensor].name);
+  return free;
+}
+
 // The first layers on each path from the tensor. Empty if a path ends in an output without a layer.
 std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tensors,
                                         std::size_t tensor,
@@ -110,9 +119,7 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
 void Validation::place_behind_norms(std::vector<Placement>& placements) const {
   const GraphIndex candidate(graph_->graph());
   const auto is_norm = [](const auto* reader) { return is_op(*reader, "BatchNormalization"); };
-  std::unordered_map<std::string, std::size_t> free;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) free.emplace(tensors_[i].name, i);
-  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors_[pair.tensor].name);
+  const auto free = free_tensors(tensors_, placements);
   for (const LayerPair& pair : placed_pairs(placements)) {
     const auto* writer = reference_graph_->producer(layers_[pair.layer].name);
     const auto readers = candidate.consumers(tensors_[pair.tensor].name);
@@ -128,9 +135,7 @@ void Validation::place_behind_norms(std::vector<Placement>& placements) const {
 std::vector<Placement> Validation::place() const {
   std::vector<Placement> placements = align(layers_, tensors_);
   if (!graph_ || !reference_.model) return placements;
-  std::unordered_map<std::string, std::size_t> free;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) free.emplace(tensors_[i].name, i);
-  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors_[pair.tensor].name);
+  const auto free = free_tensors(tensors_, placements);
   const auto counterparts = match_by_topology(*reference_.model, *graph_);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (placements[i].match != Match::none) continue;
