@@ -208,6 +208,12 @@ TEST(DiagnoseCommand, another_operator_is_found_at_its_layer_and_proven_by_putti
   ASSERT_EQ(json["remedies"].size(), 1U);
   EXPECT_EQ(json["remedies"][0]["kind"], "right_layer");
   EXPECT_GT(json["remedies"][0]["after_db"], 90);
+  // Without the remedy, too, only the two samples count whose layers were compared.
+  const CompletedProcess two =
+      run_vernier({"diagnose", other, mnist + "mnist_vit.onnx", "--data",
+                   mnist + "mnist_inputs.npz", "--exact", "--samples", "2", "-f", "json"});
+  EXPECT_EQ(json["remedies"][0]["before_db"],
+            nlohmann::json::parse(two.out)["remedies"][0]["before_db"]);
 }
 
 // Calibrated by ONNX Runtime on pictures of 0 to 255, where the model takes 0 to 1.
@@ -433,9 +439,9 @@ TEST(DiagnoseCommand, a_zero_point_that_undoes_a_relu_is_called_so) {
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "wrong_range");
   EXPECT_EQ(cause_of(outcome).subject, relu);
-  EXPECT_THAT(
-      cause_of(outcome).text,
-      HasSubstr("stands for the reference's Relu or Clip, but begins at -1.7 instead of 0"));
+  EXPECT_THAT(cause_of(outcome).text,
+              HasSubstr("replaces a Relu or Clip of the reference, but its range begins at -1.7 "
+                        "instead of 0"));
   EXPECT_FALSE(nlohmann::json::parse(outcome.out)["remedies"].empty());
 }
 
@@ -448,7 +454,7 @@ TEST(DiagnoseCommand, another_number_in_a_quantized_constant_is_no_quantization)
   const CompletedProcess outcome = diagnose(other, mnist + "mnist_vit.float.onnx", {"-f", "json"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
   EXPECT_EQ(cause_of(outcome).kind, "other_structure");
-  EXPECT_THAT(cause_of(outcome).text, HasSubstr(half + " is 1, the reference's 0.5"));
+  EXPECT_THAT(cause_of(outcome).text, HasSubstr(half + " is 1; in the reference it is 0.5"));
 }
 
 // y = 2 a - b, and z = a + b.

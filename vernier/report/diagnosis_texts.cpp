@@ -54,8 +54,8 @@ std::string wrong_range_text(const DiagnosisResult& result) {
   return text;
 }
 
-// "conv3: pads is 0 0 2 2, the reference's 1 1 1 1; without its quantizers the candidate is 12.10
-// dB from it"
+// "conv3: attribute_mismatch: axis is 1; in the reference it is -1; without its quantizers the
+// candidate is 12.10 dB from it"
 std::string structure_text(const DiagnosisResult& result) {
   const Evidence& evidence = result.compare->evidence;
   const bool is_node = !evidence.other_node.empty() && result.subject == evidence.other_node;

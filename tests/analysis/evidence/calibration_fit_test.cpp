@@ -31,6 +31,13 @@ std::vector<std::vector<Tensor>> digits(const Model& model, float factor) {
   return samples;
 }
 
+TEST(CalibrationFit, exact_arithmetic_is_that_of_the_cpu) {
+  const OrtOptions exact = in_exact_arithmetic(
+      {.threads = 2, .provider = "openvino", .provider_options = {{"device_type", "CPU"}}});
+  EXPECT_EQ(exact,
+            (OrtOptions{.optimization = Optimization::disabled, .exact = true, .threads = 2}));
+}
+
 TEST(CalibrationFit, data_like_the_calibration_data_fits) {
   for (const char* name :
        {"mnist_cnn.int8.onnx", "mnist_cnn.int8_per_channel.onnx", "mnist_vit.int8.onnx"}) {

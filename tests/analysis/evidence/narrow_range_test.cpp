@@ -64,6 +64,27 @@ TEST(NarrowRange, an_input_is_too_narrow_where_all_behind_it_is_wider) {
   EXPECT_EQ(find_narrow_input(reference, negated_twice(1, 1), full, {}), std::nullopt);
 }
 
+// Behind the other input, which comes first by name, is no quantizer.
+TEST(NarrowRange, of_several_inputs_the_narrow_one_is_named) {
+  const auto with_another = [](Model model, bool quantized) {
+    GraphBuilder builder;
+    builder.graph() = model.graph();
+    builder.input("a", DType::f32, {{length}});
+    if (quantized) quantize(builder, "a", "a_real", 1.0F / 127);
+    return builder.node("Neg", {quantized ? "a_real" : "a"}, {"b"}).output("b").model();
+  };
+  std::vector<std::vector<Tensor>> inputs;
+  for (std::int64_t i = 0; i < 2; ++i) {
+    inputs.push_back(ramps(0.25F).sample(i));
+    inputs.back().push_back(ramps(1).sample(i)[0]);
+    inputs.back().back().name = "a";
+  }
+  GivenSamples samples(std::move(inputs));
+  EXPECT_EQ(find_narrow_input(with_another(negated_twice(std::nullopt, 0), false),
+                              with_another(negated_twice(0.25F, 1), true), samples, {}),
+            (NarrowRange{.tensor = "x", .overflow = 4}));
+}
+
 CompareResult compare_small(const Model& reference, const Model& candidate, Samples& samples,
                             bool real) {
   CompareModelsOptions options;

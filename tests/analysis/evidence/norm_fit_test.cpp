@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/model_builder.h"
 
 namespace vernier {
@@ -59,6 +61,18 @@ TEST(NormFit, a_constant_input_is_infinitely_far) {
 TEST(NormFit, an_empty_batch_tells_nothing) {
   Pairs samples({});
   EXPECT_EQ(measure_norm_fit(chain(25), samples, {}), std::nullopt);
+}
+
+TEST(NormFit, two_batch_norms_of_one_tensor_count_both) {
+  Model model = chain(24);
+  vernier_onnx::NodeProto& second = *model.graph().add_node();
+  second = model.graph().node(1);
+  second.set_name("second");
+  second.set_output(0, "second");
+  Pairs samples({-1, 1});
+  const auto fit = measure_norm_fit(model, samples, {});
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->norms, 25);
 }
 
 TEST(NormFit, few_batch_norms_tell_nothing) {

@@ -522,6 +522,32 @@ TEST(WeightEvidence, blocks_of_an_optimised_model_are_not_compared) {
             Answer::unknown);
 }
 
+// Two groups of two inputs, one output channel each: the weight has both channels along its axis 0.
+TEST(WeightEvidence, a_batch_norm_is_folded_into_a_grouped_transposed_convolution) {
+  const auto kernel = [](const std::array<float, 2>& factors) {
+    return tensor_of("w", DType::f32, {4, 1, 3, 3}, kernel_values(factors));
+  };
+  const auto transposed = [](const Tensor& weight, const std::string& output) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}})
+        .weight(weight)
+        .node("ConvTranspose", {"x", "w"}, {output}, {int_attribute("group", 2)})
+        .output("y");
+    return builder;
+  };
+  GraphBuilder reference = transposed(kernel({1, 1}), "a");
+  reference.weight(tensor_of<float>("gain", DType::f32, {2}, {2, 3}))
+      .weight(tensor_of<float>("offset", DType::f32, {2}, {1, 2}))
+      .weight(tensor_of<float>("mean", DType::f32, {2}, {0, 0}))
+      .weight(tensor_of<float>("variance", DType::f32, {2}, {1 - 1e-5F, 1 - 1e-5F}))
+      .node("BatchNormalization", {"a", "gain", "offset", "mean", "variance"}, {"y"});
+  const auto answer = [&](const std::array<float, 2>& factors) {
+    return compare_weights_of(reference.model(), transposed(kernel(factors), "y").model()).answer;
+  };
+  EXPECT_EQ(answer({2, 3}), Answer::same);
+  EXPECT_NE(answer({3, 2}), Answer::same);
+}
+
 // Of a quantized weight that is like the one without the norm, 20 dB, and the same with it.
 TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biases_that_go_with_it) {
   const Model reference = convolution_and_more();

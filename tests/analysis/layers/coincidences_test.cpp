@@ -33,6 +33,14 @@ TEST(Coincidences, are_layers_that_differ_though_all_behind_them_is_right) {
   EXPECT_THAT(find_coincidences(rows, placed, GraphIndex(graph)), ElementsAre(0, 1));
 }
 
+// Two lists of indices may be equal on the first sample and of different lengths on the next.
+TEST(Coincidences, may_have_another_element_count_on_a_later_sample) {
+  const auto graph = lengths();
+  const std::vector<LayerRow> rows = {row("a", 0, false), row("b", 0), row("c", 0), row("y", 0)};
+  const std::vector<std::size_t> placed = {0};
+  EXPECT_THAT(find_coincidences(rows, placed, GraphIndex(graph)), ElementsAre(0));
+}
+
 TEST(Coincidences, are_none_where_something_behind_them_differs_too) {
   const auto graph = lengths();
   const std::vector<LayerRow> rows = {row("a", 17), row("b", 0, false), row("c", 3), row("y", 0)};

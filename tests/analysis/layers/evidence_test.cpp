@@ -130,6 +130,12 @@ TEST(OperatorEvidence, an_epsilon_is_found_as_an_attribute_and_written_out) {
   EXPECT_EQ(found(normalisation(1e-3F)),
             recomputed + "eps of node_1 is 0.001 in the candidate, 1e-05 in the reference");
 
+  const GraphBuilder unset = GraphBuilder().node("LayerNormalization", {"x"}, {"y"});
+  EXPECT_EQ(found(unset), "");
+  const WatchedTensor fine{.name = "norm", .type = "LayerNorm", .constants = {{"eps", 1e-12}}};
+  EXPECT_EQ(text(first_attribute(differing_constants(Graph(unset).region, fine))),
+            recomputed + "eps of node_1 is 1e-05 in the candidate, 1e-12 in the reference");
+
   const auto written_out = [](float epsilon) {
     GraphBuilder graph;
     graph.weight(tensor_of<float>("epsilon", DType::f32, {}, {epsilon}));

@@ -12,6 +12,7 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
 #include "vernier/report/layers.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -210,6 +211,44 @@ TEST_F(OnnxFaults, attributes_have_a_cause_of_their_own) {
                "leaky", Cause::attribute_mismatch);
   expect_found([](Model& model) { writer(model, "norm").mutable_attribute(0)->set_f(0.1F); },
                "norm", Cause::attribute_mismatch);
+}
+
+// Scores behind a mask are -inf on both sides.
+TEST_F(OnnxFaults, an_attribute_is_proven_where_values_are_masked) {
+  vernier_onnx::AttributeProto slope;
+  slope.set_name("alpha");
+  slope.set_type(vernier_onnx::AttributeProto::FLOAT);
+  slope.set_f(0.1F);
+  std::vector<float> mask(16);
+  mask.back() = -INFINITY;
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {16}})
+      .output("y")
+      .weight(tensor_of<float>("mask", DType::f32, {16}, mask))
+      .node("Add", {"x", "mask"}, {"scores"})
+      .node("LeakyRelu", {"scores"}, {"leaky"}, {slope})
+      .node("Softmax", {"leaky"}, {"y"}, {int_attribute("axis", 1)});
+  use(graph.model());
+  expect_found([](Model& model) { writer(model, "leaky").mutable_attribute(0)->set_f(0.3F); },
+               "leaky", Cause::attribute_mismatch);
+}
+
+// Stopped behind its only sample, before the layers are run on the reference's tensors.
+TEST_F(OnnxFaults, an_interrupt_is_no_candidate_that_does_not_run) {
+  use(network());
+  Model candidate = network();
+  edit_weight(candidate, "conv1.w", one_percent_up);
+  const auto group = std::make_shared<RunGroup>();
+  const RunGroupScope scope(group);
+  const auto samples =
+      random_samples(candidate.inputs(), {.samples = 1, .distribution = Distribution::normal});
+  const auto stop = [&](std::int64_t, std::int64_t) {
+    group->stop();
+    return true;
+  };
+  EXPECT_THROW(validate_layers(candidate, *samples,
+                               {.reference = folder_ / "reference.onnx", .progress = stop}),
+               Stopped);
 }
 
 // The running statistics moved when it was exported.

@@ -155,6 +155,27 @@ TEST(LayerRow, what_was_not_compared_exceeds_unless_it_is_fused) {
   EXPECT_FALSE(is_exceeding({.match = Match::fused}));
 }
 
+TEST(LayerRow, another_shape_of_one_sample_stays) {
+  LayerRow sized = compared(ramp("a", {2}), ramp("a", {2}), by_name);
+  sized = compared(ramp("a", {2}), ramp("a", {3}), sized);
+  sized = compared(ramp("a", {2}), ramp("a", {2}), sized);
+  EXPECT_FALSE(sized.compared);
+  EXPECT_TRUE(is_exceeding(sized));
+  EXPECT_EQ(sized.candidate_shape, (Shape{3}));
+
+  LayerRow shaped = compared(ramp("a", {2, 3}), ramp("a", {3, 2}), by_name);
+  shaped = compared(ramp("a", {4}), ramp("a", {4}), shaped);
+  EXPECT_TRUE(is_exceeding(shaped));
+  EXPECT_EQ(shaped.candidate_shape, (Shape{3, 2}));
+}
+
+TEST(LayerRow, the_shapes_of_samples_that_agree_may_vary) {
+  LayerRow row = compared(ramp("a", {2}), ramp("a", {2}), by_name);
+  row = compared(ramp("a", {5}), ramp("a", {5}), row);
+  EXPECT_FALSE(is_exceeding(row));
+  EXPECT_EQ(row.reference_shape, (Shape{5}));
+}
+
 TEST(LayerRow, permutations_of_three_to_five_axes_are_found) {
   for (const Shape& shape : {Shape{2, 3, 4}, Shape{1, 3, 4, 5}, Shape{1, 2, 3, 4, 5}}) {
     std::vector<int> order;

@@ -26,6 +26,7 @@ TEST(MatchByName, knows_what_quantizers_append) {
   EXPECT_EQ(match_by_name(exists, "conv_DequantizeLinear_Output_1"),
             (Counterpart{"conv", Match::name}));
   EXPECT_EQ(match_by_name(exists, "w_quantized"), (Counterpart{"w", Match::name}));
+  EXPECT_EQ(match_by_name(exists, "w_Q4"), (Counterpart{"w", Match::name}));
   EXPECT_EQ(match_by_name(exists, "w_scaled"), Counterpart{});
   EXPECT_EQ(match_by_name(exists, ""), Counterpart{});
 }
@@ -81,7 +82,7 @@ TEST(PairOutputs, another_order_of_the_same_names_is_told) {
   const std::vector<std::string> reference = {"a", "b", "c"}, other = {"c", "new", "a"};
   EXPECT_EQ(order_warning(pair_outputs(reference, other), reference),
             "the candidate's outputs are in another order, c, a for the reference's a, c: they are "
-            "the same by name, and others by position");
+            "paired by name; code that takes outputs by position gets different ones");
   EXPECT_EQ(order_warning(pair_outputs(reference, reference), reference), "");
   const auto mapped = pair_outputs(outputs({{"a", {1}}, {"b", {1}}}),
                                    outputs({{"x", {1}}, {"y", {1}}}), {{"a", "y"}, {"b", "x"}});

@@ -77,7 +77,8 @@ enum class DiagnosedCause {
 };
 std::string_view diagnosed_cause_name(DiagnosedCause cause);
 
-// What repairs the outputs, as measured by a run: the worst output's mean SQNR without and with it.
+// What repairs the outputs, as measured by runs on the same samples: the worst output's mean SQNR
+// without and with it.
 struct Remedy {
   enum class Kind {
     exact_kernels,  // u8 weights, fewer bits or x64quantprecision

@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/evidence/structure_runs.h"
 
@@ -87,7 +88,7 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
   answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);
   if (evidence.quantized)
     answer(result, Question::runtime) = !result.compare->runtime_loss_db ? AnswerKind::unknown
-                                        : *result.compare->runtime_loss_db > noticeable_db
+                                        : *result.compare->runtime_loss_db > noticeable_loss_db
                                             ? AnswerKind::bad
                                             : AnswerKind::good;
 }

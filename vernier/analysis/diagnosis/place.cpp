@@ -25,7 +25,7 @@ bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const Com
       find_swapped_weights(*result.layers, row, *weights, models.reference, models.candidate);
   if (!result.swapped) return false;
   asked(options, Question::remedy);
-  const double before_db = worst_db(result.compare->outputs);
+  const double before_db = sqnr_of(models.candidate, models, samples, options, false);
   const double after_db = sqnr_of(with_swapped_weights(models.candidate, *result.swapped), models,
                                   samples, options, false);
   if (!(after_db > before_db + noticeable_db)) {
@@ -118,7 +118,7 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
       layers.drift_origin
           ? sqnr_with_layer(row, models.candidate, *few, options).value_or(std::nan(""))
           : std::nan("");
-  const double before_db = worst_db(result.compare->outputs);
+  const double before_db = sqnr_of(models.candidate, models, *few, options, false);
   if (!(right_db > before_db + noticeable_db)) return;
   answer(result, Question::remedy) = AnswerKind::good;
   result.remedies.push_back({.kind = Remedy::Kind::right_layer,

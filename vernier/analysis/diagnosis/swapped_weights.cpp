@@ -44,6 +44,18 @@ Operands operands_of(const LayersResult& layers, const LayerRow& row, const Mode
           weights_read(region_of(candidate_index, row.tensor, among(tensors)))};
 }
 
+// Moves the per-channel scales of a matrix to its other axis.
+void swap_scale_axis(vernier_onnx::NodeProto& dequantize) {
+  using vernier_onnx::AttributeProto;
+  const bool is_last = attribute_int(dequantize, "axis", 1) % 2 != 0;  // 1 or -1
+  auto& attributes = *dequantize.mutable_attribute();
+  const auto set = std::ranges::find(attributes, "axis", &AttributeProto::name);
+  AttributeProto& axis = set == attributes.end() ? *attributes.Add() : *set;
+  axis.set_name("axis");
+  axis.set_type(AttributeProto::INT);
+  axis.set_i(is_last ? 0 : 1);
+}
+
 }  // namespace
 
 std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, const LayerRow& row,
@@ -106,13 +118,13 @@ Model with_transposed_weights(const Model& candidate, const std::vector<std::str
     const Tensor transposed = permute_axes(result.view(weight), std::vector{1, 0});
     weight = make_tensor_proto(transposed);
   }
-  // Per-channel scales move to the other axis.
+  const ModelIndex index(candidate);
   for (auto& node : *result.graph().mutable_node()) {
     const bool reads =
         node.input_size() > 0 && std::ranges::find(weights, node.input(0)) != weights.end();
     if (!reads || !is_op(node, "DequantizeLinear")) continue;
-    for (auto& attribute : *node.mutable_attribute())
-      if (attribute.name() == "axis") attribute.set_i(1 - attribute.i());
+    const auto scales = index.main().numbers(node.input(1));
+    if (scales && scales->size() > 1) swap_scale_axis(node);
   }
   return result;
 }

@@ -190,16 +190,21 @@ std::vector<std::string> watched_names(const std::vector<WatchedQuantizer>& quan
   return {names.begin(), names.end()};
 }
 
-OrtOptions watching(OrtOptions options, std::vector<std::string> names) {
+OrtOptions watching(const OrtOptions& runtime, std::vector<std::string> names) {
+  OrtOptions options = in_exact_arithmetic(runtime);
   options.watch = Watch::only(std::move(names));
-  options.optimization = Optimization::disabled;
-  options.exact = true;
-  options.provider = "cpu";
-  options.provider_options.clear();
   return options;
 }
 
 }  // namespace
+
+OrtOptions in_exact_arithmetic(OrtOptions runtime) {
+  runtime.exact = true;
+  runtime.optimization = Optimization::disabled;
+  runtime.provider = "cpu";
+  runtime.provider_options.clear();
+  return runtime;
+}
 
 QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
   return {std::max(first.largest, second.largest), first.clipped + second.clipped,

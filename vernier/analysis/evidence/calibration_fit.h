@@ -66,6 +66,9 @@ inline constexpr double most_score(bool real_inputs) {
 inline constexpr double most_clipped_share = 0.03;
 inline constexpr double most_overflow = 2.4;  // synthetic inputs reach 1.7 in correct candidates
 
+// Options for a run in exact arithmetic: unoptimised and on the CPU, whatever the provider is.
+OrtOptions in_exact_arithmetic(OrtOptions runtime);
+
 // Runs a quantized model in exact arithmetic and observes the input of each activation quantizer
 // that is per tensor and of an integer type. A side of zero without codes does not count: the
 // quantizer cuts off that side as a Relu does. A tensor that an operator bounds (Clip, Softmax...)

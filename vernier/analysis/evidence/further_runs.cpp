@@ -6,6 +6,7 @@
 
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/evidence/bias_evidence.h"
+#include "vernier/analysis/evidence/calibration_fit.h"
 #include "vernier/analysis/evidence/structure_runs.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
@@ -14,11 +15,8 @@
 namespace vernier {
 namespace {
 
-// Runs the model in exact arithmetic, unoptimised.
-OrtRunner exact_runner(const Model& model, OrtOptions runtime) {
-  runtime.exact = true;
-  runtime.optimization = Optimization::disabled;
-  return OrtRunner(model.clone(), runtime);
+OrtRunner exact_runner(const Model& model, const OrtOptions& runtime) {
+  return OrtRunner(model.clone(), in_exact_arithmetic(runtime));
 }
 
 // The largest gain in mean SQNR of any output; at least 0.

@@ -3,13 +3,13 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <map>
 #include <unordered_set>
 
 #include "vernier/analysis/evidence/recurrent_weights.h"
+#include "vernier/analysis/pairing/by_name.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/runner.h"
@@ -152,16 +152,6 @@ class ChannelSteps {
   int axes_behind_;  // axes after the channel axis in the reader's output
 };
 
-// The name, and the name without a suffix that quantizers append.
-std::vector<std::string> stems(const std::string& name) {
-  constexpr std::array<std::string_view, 5> suffixes = {
-      "_DequantizeLinear_Output", "_QuantizeLinear_Output", "_quantized", "_fake_quantized", "_Q4"};
-  std::vector<std::string> names = {name};
-  for (const std::string_view suffix : suffixes)
-    if (name.ends_with(suffix)) names.push_back(name.substr(0, name.size() - suffix.size()));
-  return names;
-}
-
 // Input positions of codes, scale and zero point in operators that find_quantization() leaves out.
 struct StoredOperand {
   int weight, scale, zero_point;
@@ -215,10 +205,11 @@ class WeightList {
                       .stored = weight.quantizer.dtype,
                       .quantizer = weight.quantizer,
                       .read = weight.real,
-                      .aliases = stems(weight.name),
+                      .aliases = quantizer_stems(weight.name),
                       .output_axis = output_axis(weight),
                       .transposes = reader && is_op(*reader->node, "ConvTranspose")};
-    for (std::string& alias : stems(weight.real_name)) added.aliases.push_back(std::move(alias));
+    for (std::string& alias : quantizer_stems(weight.real_name))
+      added.aliases.push_back(std::move(alias));
     weights_.push_back(std::move(added));
   }
 
@@ -248,7 +239,7 @@ class WeightList {
                         .quantizer = quantizer,
                         .read = [&model = index_.model(), stored,
                                  quantizer] { return dequantize(model.view(*stored), *quantizer); },
-                        .aliases = stems(name)});
+                        .aliases = quantizer_stems(name)});
   }
 
   void add_float(const Weight& weight) {

@@ -191,19 +191,24 @@ std::vector<std::vector<Tensor>> taken(Samples& samples, std::int64_t most) {
   return some;
 }
 
-OrtOptions exact(OrtOptions runtime) {
-  runtime.exact = true;
-  runtime.optimization = Optimization::disabled;
-  runtime.provider = "cpu";
-  runtime.provider_options.clear();
-  return runtime;
+// The input that gains most if it alone is as many times as large.
+std::string narrowest(const std::set<std::string>& inputs, CalibrationProbe& probe,
+                      Samples& samples, const std::vector<UsedRange>& as_drawn, double factor) {
+  std::string found = *inputs.begin();
+  double most = -INFINITY;
+  for (const std::string& input : inputs) {
+    if (inputs.size() == 1) break;
+    const double gained = octaves_gained(as_drawn, use_of(probe, samples, {input}, factor), inputs);
+    if (gained > most) most = gained, found = input;
+  }
+  return found;
 }
 
 }  // namespace
 
 std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& samples,
                                              const OrtOptions& runtime, bool real_inputs) {
-  Switchboard board(std::move(model), exact(runtime));
+  Switchboard board(std::move(model), in_exact_arithmetic(runtime));
   const SwitchedNoise noise(board, taken(samples, most_trial_samples), 1);
   const std::vector<CutOffs> groups = misfits(board, find_cut_off(board, noise), real_inputs);
   if (groups.empty()) return std::nullopt;
@@ -247,8 +252,9 @@ std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model
       continue;
     }
     most = gained;
-    found = NarrowRange{.tensor = *inputs.begin(), .overflow = factor};
+    found = NarrowRange{.overflow = factor};
   }
+  if (found) found->tensor = narrowest(inputs, probe, samples, as_drawn, found->overflow);
   return found;
 }
 

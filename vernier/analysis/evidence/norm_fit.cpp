@@ -22,16 +22,18 @@ struct ObservedNorm {
   double count = 0;                    // observed elements of a channel
 };
 
-// By the name of the batch norm's input.
-std::map<std::string, ObservedNorm, std::less<>> find_norms(const ModelIndex& index) {
-  std::map<std::string, ObservedNorm, std::less<>> norms;
+// By the name of the batch norm's input. Inputs of the model cannot be watched.
+std::multimap<std::string, ObservedNorm, std::less<>> find_norms(const ModelIndex& index) {
+  std::multimap<std::string, ObservedNorm, std::less<>> norms;
   const GraphIndex& graph = index.main();
   for (const auto& node : graph.graph().node()) {
-    if (!is_op(node, "BatchNormalization") || node.input_size() != 5) continue;
+    if (!is_op(node, "BatchNormalization") || node.input_size() != 5 ||
+        graph.is_input(node.input(0)))
+      continue;
     const auto mean = graph.numbers(node.input(3)), variance = graph.numbers(node.input(4));
     if (!mean || !variance || mean->size() != variance->size()) continue;
-    norms[node.input(0)] = {*mean, *variance, std::vector<double>(mean->size()),
-                            std::vector<double>(mean->size())};
+    const std::vector<double> zeros(mean->size());
+    norms.emplace(node.input(0), ObservedNorm{*mean, *variance, zeros, zeros});
   }
   return norms;
 }
@@ -75,14 +77,14 @@ std::optional<NormFit> measure_norm_fit(const Model& model, Samples& samples,
   if (std::ssize(norms) < enough_norms) return std::nullopt;
   OrtOptions options = runtime;
   std::vector<std::string> names;
-  for (const auto& [tensor, norm] : norms)
-    if (!index.main().is_input(tensor)) names.push_back(tensor);
+  for (auto norm = norms.begin(); norm != norms.end(); norm = norms.upper_bound(norm->first))
+    names.push_back(norm->first);
   options.watch = Watch::only(std::move(names));
   OrtRunner runner(model.clone(), options);
   for (std::int64_t i = 0; i < samples.size(); ++i)
     runner.run(samples.sample(i), [&](const TensorView& tensor) {
-      const auto found = norms.find(tensor.name);
-      if (found != norms.end()) observe(found->second, tensor);
+      const auto [first, last] = norms.equal_range(tensor.name);
+      for (auto norm = first; norm != last; ++norm) observe(norm->second, tensor);
     });
   NormFit fit;
   for (const auto& [tensor, norm] : norms) {

@@ -11,13 +11,13 @@
 namespace vernier {
 namespace {
 
-constexpr double told_reference = 1.5;  // steps of the reference above which an element counts
-constexpr double told_candidate = 3;    // of the candidate; error feedback seldom moves a 0 so far
-constexpr std::int64_t least_told = 4;  // counted elements; fewer are off by accident
+constexpr double counted_reference = 1.5;  // steps of the reference above which an element counts
+constexpr double counted_candidate = 3;  // of the candidate; error feedback seldom moves a 0 so far
+constexpr std::int64_t least_counted = 4;  // counted elements; fewer are off by accident
 
 struct ChannelSums {
   NoiseSums noise;
-  std::int64_t told = 0, off = 0;
+  std::int64_t counted = 0, off = 0;
 };
 
 // The rounding step of each element, and the smallest and largest code in use.
@@ -101,13 +101,13 @@ std::array<AxisSums, 3> sum_channels(const TensorView& reference, const TensorVi
       const double from = expected[i], to = found[i], step = steps.size(i);
       const bool is_off = !(std::abs(from - to) <= rounded_steps * step);
       if (is_off && steps.is_clipped(i, from, to)) continue;
-      const bool tells =
-          !(std::abs(from) <= told_reference * step && std::abs(to) < told_candidate * step);
+      const bool counts =
+          !(std::abs(from) <= counted_reference * step && std::abs(to) < counted_candidate * step);
       for (ChannelSums* channel : {&first_sums, &second_sums, &sums[2].channels[along]}) {
         channel->noise.reference_squares += from * from;
         channel->noise.difference_squares += (from - to) * (from - to);
-        channel->told += tells ? 1 : 0;
-        channel->off += tells && is_off ? 1 : 0;
+        channel->counted += counts ? 1 : 0;
+        channel->off += counts && is_off ? 1 : 0;
       }
     }
   };
@@ -130,7 +130,8 @@ std::optional<WeightChannel> find_other_channel(const TensorView& reference,
     for (std::size_t i = 0; i < axis.channels.size(); ++i) {
       const ChannelSums& channel = axis.channels[i];
       const double db = sqnr_db(channel.noise);
-      if (channel.told < least_told || 2 * channel.off <= channel.told || db >= least_db) continue;
+      if (channel.counted < least_counted || 2 * channel.off <= channel.counted || db >= least_db)
+        continue;
       if (!least_like || db < least_like->sqnr_db)
         least_like = {axis.axis, static_cast<std::int64_t>(i), db};
     }

@@ -15,7 +15,7 @@ struct StructureEvidence {
   std::string first_unswitched;
   bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
   std::string origin;        // the layer where the candidate first differs; empty if not found
-  std::string origin_cause;  // "attribute_mismatch: pads is 0 0 2 2, the reference's 1 1 1 1"
+  std::string origin_cause;  // "attribute_mismatch: axis is 1; in the reference it is -1"
   bool lost_bound = false;   // the origin's quantizer replaces a Relu or Clip; nothing else differs
   bool operator==(const StructureEvidence&) const = default;
 };

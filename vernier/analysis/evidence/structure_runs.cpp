@@ -1,7 +1,6 @@
 #include "vernier/analysis/evidence/structure_runs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <set>
 
 #include "vernier/analysis/evidence/float_form.h"
+#include "vernier/analysis/layers/attributes.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
@@ -183,27 +183,19 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   return structure;
 }
 
-// "[1,1]", "1"; empty for other types.
-std::string value_text(const vernier_onnx::AttributeProto& attribute) {
-  using vernier_onnx::AttributeProto;
-  switch (attribute.type()) {
-    case AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute.ints(), ","));
-    case AttributeProto::INT: return fmt::format("{}", attribute.i());
-    case AttributeProto::FLOAT: return fmt::format("{:g}", attribute.f());
-    case AttributeProto::STRING: return attribute.s();
-    default: return "";
-  }
+// "pads is [0,0,2,2]; in the reference it is [1,1,1,1]"
+std::string difference_text(std::string_view name, std::string_view found,
+                            std::string_view expected) {
+  return fmt::format("{} is {}; in the reference it is {}", name, found, expected);
 }
 
-// An attribute that both nodes set to different values: "pads is [0,0,2,2], the reference's
-// [1,1,1,1]"; empty if none.
+// An attribute that both nodes set to different values; empty if none.
 std::string other_attribute(const vernier_onnx::NodeProto& reference,
                             const vernier_onnx::NodeProto& candidate) {
   for (const auto& expected : reference.attribute())
     for (const auto& found : candidate.attribute())
-      if (found.name() == expected.name() && value_text(found) != value_text(expected))
-        return fmt::format("{} is {}, the reference's {}", found.name(), value_text(found),
-                           value_text(expected));
+      if (found.name() == expected.name() && attribute_text(found) != attribute_text(expected))
+        return difference_text(found.name(), attribute_text(found), attribute_text(expected));
   return "";
 }
 
@@ -219,8 +211,7 @@ std::optional<Tensor> constant_of(const GraphIndex& graph, const std::string& te
       {.dtype = stored->dtype, .scale = *scale, .zero_point = graph.value(input_name(*node, 2))});
 }
 
-// A scalar constant that differs between the two nodes: "eps is 0.1, the reference's 1e-05"; empty
-// if none.
+// A scalar constant that differs between the two nodes; empty if none.
 std::string other_number(const GraphIndex& reference, const vernier_onnx::NodeProto& expected,
                          const GraphIndex& candidate, const vernier_onnx::NodeProto& found) {
   constexpr double alike = 0.02;  // relative; 8-bit rounding may change it by this much
@@ -231,7 +222,8 @@ std::string other_number(const GraphIndex& reference, const vernier_onnx::NodePr
     if (!wanted || !read || wanted->size() != 1 || read->size() != 1) continue;
     const double from = to_f64(*wanted)[0], to = to_f64(*read)[0];
     if (std::abs(from - to) > alike * std::abs(from))
-      return fmt::format("{} is {:.4g}, the reference's {:.4g}", expected.input(i), to, from);
+      return difference_text(expected.input(i), fmt::format("{:.4g}", to),
+                             fmt::format("{:.4g}", from));
   }
   return "";
 }
@@ -249,15 +241,18 @@ std::string other_attribute(const LayerRow& row, const ComparedRun& run) {
                        : other;
 }
 
-// "attribute_mismatch: pads is [0,0,2,2], the reference's [1,1,1,1]"
+// "attribute_mismatch: pads is [0,0,2,2]; in the reference it is [1,1,1,1]"
 std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
   if (const std::string other = other_attribute(row, run); !other.empty())
     return "attribute_mismatch: " + other;
   const LayerEvidence& evidence = row.evidence;
   std::string cause(cause_name(row.cause));
+  const auto value = [](const std::vector<std::string>& values) {
+    return values.empty() ? "unset" : values[0];
+  };
   if (evidence.fact == LayerEvidence::Fact::other_attribute)
-    cause += fmt::format(": {} is {}, the reference's {}", evidence.name,
-                         fmt::join(evidence.candidate, " "), fmt::join(evidence.reference, " "));
+    cause +=
+        ": " + difference_text(evidence.name, value(evidence.candidate), value(evidence.reference));
   return cause;
 }
 
@@ -278,6 +273,8 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
     const LayerRow& row = layers.rows[*layers.drift_origin];
     structure.origin = row.layer;
     structure.origin_cause = origin_cause(row, run);
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error&) {
     // Models that cannot be run side by side have no origin.
   }
@@ -297,7 +294,7 @@ bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   structure.lost_bound = true;
   structure.origin = lost->tensor;
   structure.origin_cause = fmt::format(
-      "its quantizer stands for the reference's Relu or Clip, but {} at {:.3g} instead "
+      "its quantizer replaces a Relu or Clip of the reference, but its range {} at {:.3g} instead "
       "of {:.3g}",
       is_low ? "begins" : "ends", is_low ? lost->range.low : lost->range.high,
       is_low ? lost->folded.low : lost->folded.high);
@@ -360,8 +357,8 @@ std::optional<SwitchedModel> switched(const CompareResult& result, const Compare
 
 std::string origin_warning(const StructureEvidence& structure) {
   if (structure.origin.empty()) return "";
-  return fmt::format("in float32 the candidate leaves the reference at {} ({})", structure.origin,
-                     structure.origin_cause);
+  return fmt::format("in float32 the candidate first differs from the reference at {} ({})",
+                     structure.origin, structure.origin_cause);
 }
 
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,

@@ -28,7 +28,8 @@ std::optional<SwitchedModel> switched(const CompareResult& result, const Compare
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,
                      const ComparedRun& run);
 
-// "in float32 the candidate leaves the reference at conv3 (...)"; empty if the layer is not known.
+// "in float32 the candidate first differs from the reference at conv3 (...)"; empty if the layer is
+// not known.
 std::string origin_warning(const StructureEvidence& structure);
 
 }  // namespace vernier

@@ -14,6 +14,7 @@
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/analysis/evidence/other_channel.h"
 #include "vernier/analysis/evidence/recurrent_weights.h"
+#include "vernier/data/input_shape.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/permute.h"
@@ -35,15 +36,21 @@ constexpr double unrelated_db = 0;       // below, weights of one shape have not
 constexpr std::int64_t named_only = 16;  // fewer elements may agree by accident
 constexpr double enough_elements = 0.9;  // share that has to be the same for Answer::same
 
+// The weight with its output channels multiplied by the factors; unchanged if the counts differ. In
+// a grouped transposed convolution the channels lie along axis 1, group by group along axis 0.
 Tensor folded(Tensor weight, const ChannelScale& scale) {
-  const auto channels = static_cast<std::int64_t>(scale.factors.size());
-  if (scale.axis >= std::ssize(weight.shape) || weight.shape[scale.axis] != channels) return weight;
-  std::int64_t inner = 1;
-  for (std::size_t i = scale.axis + 1; i < weight.shape.size(); ++i) inner *= weight.shape[i];
+  if (scale.axis >= std::ssize(weight.shape) || weight.size() == 0) return weight;
+  const auto axis = weight.shape.begin() + scale.axis;
+  const auto outer = element_count({weight.shape.begin(), axis});
+  const auto inner = element_count({axis + 1, weight.shape.end()});
+  const std::int64_t groups = std::ssize(scale.factors) / *axis;
+  if (groups * *axis != std::ssize(scale.factors) || groups == 0 || outer % groups != 0)
+    return weight;
   const std::span<float> values = elements<float>(weight);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(values[i] *
-                                   scale.factors[static_cast<std::int64_t>(i) / inner % channels]);
+  for (std::int64_t i = 0; i < std::ssize(values); ++i) {
+    const std::int64_t group = i / (inner * *axis) / (outer / groups);
+    values[i] = static_cast<float>(values[i] * scale.factors[group * *axis + i / inner % *axis]);
+  }
   return weight;
 }
 
@@ -118,11 +125,6 @@ std::vector<std::vector<int>> axis_orders(const Shape& from, const Shape& to) {
     if (fits) orders.push_back(order);
   } while (std::next_permutation(order.begin(), order.end()));
   return orders;
-}
-
-Shape squeezed(Shape shape) {
-  std::erase(shape, 1);
-  return shape;
 }
 
 // Whether the dimensions other than 1 are the same, in any order.

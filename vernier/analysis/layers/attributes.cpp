@@ -24,13 +24,7 @@ using Fact = LayerEvidence::Fact;
 // Empty if the attribute is unset.
 std::vector<std::string> attribute_value(const AttributeProto* attribute) {
   if (!attribute) return {};
-  switch (attribute->type()) {
-    case AttributeProto::FLOAT: return {fmt::format("{:g}", attribute->f())};
-    case AttributeProto::INT: return {fmt::format("{}", attribute->i())};
-    case AttributeProto::STRING: return {attribute->s()};
-    case AttributeProto::INTS: return {fmt::format("[{}]", fmt::join(attribute->ints(), ","))};
-    default: return {"another value"};
-  }
+  return {attribute_text(*attribute)};
 }
 
 // The node that writes the tensor, in the graph or a subgraph; null if none does.
@@ -123,10 +117,17 @@ std::optional<SetNumber> number_read(const NodeProto& node, int input, const Reg
                    .operand = input};
 }
 
+// Operators whose epsilon is 1e-5 if the attribute is unset.
+bool has_default_epsilon(const NodeProto& node) {
+  return is_op(node, "LayerNormalization") || is_op(node, "BatchNormalization") ||
+         is_op(node, "InstanceNormalization") || is_op(node, "GroupNormalization");
+}
+
 // The epsilon of a normalisation, also of a decomposed one: a constant added before a Sqrt.
 std::optional<SetNumber> epsilon_of(const NodeProto& node, const Region& region) {
   if (const auto* set = attribute(node, "epsilon"))
     return SetNumber{.value = set->f(), .attribute = "epsilon"};
+  if (has_default_epsilon(node)) return SetNumber{.value = 1e-5F, .attribute = "epsilon"};
   if (!is_op(node, "Add")) return std::nullopt;
   const bool before_root = std::ranges::any_of(region.nodes, [&](const NodeProto* reader) {
     return is_op(*reader, "Sqrt") && reader->input(0) == node.output(0);
@@ -207,6 +208,16 @@ void add_axis(std::vector<OtherAttribute>& found, const Region& region, const No
 }
 
 }  // namespace
+
+std::string attribute_text(const AttributeProto& attribute) {
+  switch (attribute.type()) {
+    case AttributeProto::FLOAT: return fmt::format("{:g}", attribute.f());
+    case AttributeProto::INT: return fmt::format("{}", attribute.i());
+    case AttributeProto::STRING: return attribute.s();
+    case AttributeProto::INTS: return fmt::format("[{}]", fmt::join(attribute.ints(), ","));
+    default: return "a value that is not shown";
+  }
+}
 
 std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate) {
   std::vector<OtherAttribute> found;

@@ -17,7 +17,7 @@ std::vector<std::size_t> find_coincidences(std::span<const LayerRow> rows,
   for (std::size_t i = 0; i < rows.size(); ++i) row_of.emplace(rows[i].layer, i);
   std::set<std::size_t> doubtful;
   for (const std::size_t row : placed)
-    if (rows[row].compared && is_exceeding(rows[row])) doubtful.insert(row);
+    if (is_exceeding(rows[row])) doubtful.insert(row);
 
   // A tensor that is not compared, or is doubtful itself, says nothing; those computed from it do.
   const auto leads_to_right_layers_only = [&](std::size_t row) {

@@ -22,6 +22,7 @@
 #include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -32,6 +33,15 @@ TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
       std::ranges::equal(reference.shape, candidate.shape.subspan(1)))
     reference.shape = candidate.shape;
   return reference;
+}
+
+// The tensors that no layer has, by name.
+std::unordered_map<std::string, std::size_t> free_tensors(
+    const std::vector<CandidateTensor>& tensors, const std::vector<Placement>& placements) {
+  std::unordered_map<std::string, std::size_t> free;
+  for (std::size_t i = 0; i < tensors.size(); ++i) free.emplace(tensors[i].name, i);
+  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors[pair.tensor].name);
+  return free;
 }
 
 // The first layers on each path from the tensor. Empty if a path ends in an output without a layer.
@@ -109,9 +119,7 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
 void Validation::place_behind_norms(std::vector<Placement>& placements) const {
   const GraphIndex candidate(graph_->graph());
   const auto is_norm = [](const auto* reader) { return is_op(*reader, "BatchNormalization"); };
-  std::unordered_map<std::string, std::size_t> free;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) free.emplace(tensors_[i].name, i);
-  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors_[pair.tensor].name);
+  const auto free = free_tensors(tensors_, placements);
   for (const LayerPair& pair : placed_pairs(placements)) {
     const auto* writer = reference_graph_->producer(layers_[pair.layer].name);
     const auto readers = candidate.consumers(tensors_[pair.tensor].name);
@@ -127,9 +135,7 @@ void Validation::place_behind_norms(std::vector<Placement>& placements) const {
 std::vector<Placement> Validation::place() const {
   std::vector<Placement> placements = align(layers_, tensors_);
   if (!graph_ || !reference_.model) return placements;
-  std::unordered_map<std::string, std::size_t> free;
-  for (std::size_t i = 0; i < tensors_.size(); ++i) free.emplace(tensors_[i].name, i);
-  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors_[pair.tensor].name);
+  const auto free = free_tensors(tensors_, placements);
   const auto counterparts = match_by_topology(*reference_.model, *graph_);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (placements[i].match != Match::none) continue;
@@ -269,7 +275,8 @@ std::vector<LayerPair> Validation::candidate_pairs() {
   const auto contended = contended_pairs(placements_, tensors_);
   if (contended) pairs.insert(pairs.end(), contended->begin(), contended->end());
   if (!contended)
-    warnings_.push_back("too many tensors without known names to search them by value");
+    warnings_.push_back(
+        "too many tensors to search by value; layers without a matching name are not compared");
   return pairs;
 }
 
@@ -413,7 +420,6 @@ LayerRow Validation::output_row(const std::string& name) const {
 
 void Validation::add_outputs(const std::vector<OutputFigures>& measured) {
   if (!graph_ || reference_.is_recorded) return;
-  std::vector<LayerRow> rows;
   for (const OutputFigures& output : measured) {
     LayerRow row = output_row(output.name);
     if (output.match == Match::none) {
@@ -425,9 +431,12 @@ void Validation::add_outputs(const std::vector<OutputFigures>& measured) {
       row = with_figures(std::move(row), output.figures, options_.tolerance);
       if (!row.evidence && is_exceeding(row)) row.evidence = output.evidence;
     }
-    rows.push_back(std::move(row));
+    const auto known = std::ranges::find(outputs_, output.name, &LayerRow::layer);
+    if (known == outputs_.end())
+      outputs_.push_back(std::move(row));
+    else
+      *known = std::move(row);
   }
-  outputs_ = std::move(rows);
 }
 
 // Only a run shows which layers run. Replaces the layers by those; true if they were others.
@@ -497,6 +506,8 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     side_by_side_.run_introduced(
         candidate, number, sample, layers_,
         {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error& error) {
     warnings_.push_back(
         fmt::format("the candidate does not run on the reference's tensors: {}", error.what()));

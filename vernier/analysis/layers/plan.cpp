@@ -219,8 +219,8 @@ LayersReference open_layers_reference(const LayersOptions& options) {
       reference.warnings.push_back(std::move(warning));
   if (reference.layers.empty())
     throw Error(
-        fmt::format("[layers] {}: it has no layer to compare; trace the model from its "
-                    "modules, or pass another --reference",
+        fmt::format("[layers] {}: the reference shows no layers; export it with its module "
+                    "hierarchy, or pass another --reference",
                     options.reference.string()));
   return reference;
 }

@@ -76,6 +76,30 @@ double allowed(const LayerRow& row, double max_abs_reference) {
   return most;
 }
 
+// Whether `coarse` is `fine` with neighbouring axes merged: [10,24] for [2,5,24].
+bool is_merged(const Shape& fine, const Shape& coarse) {
+  std::size_t i = 0;
+  for (const std::int64_t size : coarse) {
+    std::int64_t product = 1;
+    while (i < fine.size() && product < size) product *= fine[i++];
+    if (product != size) return false;
+  }
+  return i == fine.size();
+}
+
+// Inside a model, a matrix product may merge all rows into one axis.
+bool is_same_shape(const LayerRow& row) {
+  const Shape reference = squeezed(row.reference_shape), candidate = squeezed(row.candidate_shape);
+  const bool is_inside = row.match == Match::scope || row.match == Match::metadata;
+  return reference == candidate ||
+         (is_inside && (is_merged(reference, candidate) || is_merged(candidate, reference)));
+}
+
+// Whether the element counts of an earlier sample differ; false before the first.
+bool has_other_size(const LayerRow& row) {
+  return element_count(row.reference_shape) != element_count(row.candidate_shape);
+}
+
 bool shape_may_differ(Match match) { return match == Match::value || match == Match::elided; }
 
 bool is_output_of(const std::string& name, const Layer& layer) {
@@ -187,40 +211,23 @@ LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample) {
 }
 
 LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance) {
-  row.reference_shape = figures.reference_shape;
-  row.candidate_shape = figures.candidate_shape;
+  if (has_other_size(row)) return row;
+  if (!figures.compared || is_same_shape(row)) {
+    row.reference_shape = figures.reference_shape;
+    row.candidate_shape = figures.candidate_shape;
+  }
   row.reference_dtype = figures.reference_dtype;
   row.candidate_dtype = figures.candidate_dtype;
-  if (!figures.compared) return row;
+  if (!figures.compared) {
+    row.compared = false;
+    return row;
+  }
   add_figures(row, figures.similarity);
   if (figures.truth) row.truth = with_errors(row.truth, *figures.truth);
   row.allowed = tolerance.value_or(allowed(row, figures.max_abs_reference));
   if (!row.layout && is_exceeding(row)) row.layout = figures.layout;
   return row;
 }
-
-namespace {
-
-// Whether `coarse` is `fine` with neighbouring axes merged: [10,24] for [2,5,24].
-bool is_merged(const Shape& fine, const Shape& coarse) {
-  std::size_t i = 0;
-  for (const std::int64_t size : coarse) {
-    std::int64_t product = 1;
-    while (i < fine.size() && product < size) product *= fine[i++];
-    if (product != size) return false;
-  }
-  return i == fine.size();
-}
-
-// Inside a model, a matrix product may merge all rows into one axis.
-bool is_same_shape(const LayerRow& row) {
-  const Shape reference = squeezed(row.reference_shape), candidate = squeezed(row.candidate_shape);
-  const bool is_inside = row.match == Match::scope || row.match == Match::metadata;
-  return reference == candidate ||
-         (is_inside && (is_merged(reference, candidate) || is_merged(candidate, reference)));
-}
-
-}  // namespace
 
 bool is_exceeding(const LayerRow& row) {
   if (row.match == Match::fused) return false;

@@ -97,7 +97,8 @@ LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
 // Throws Error if the element counts differ.
 PairSums measure_beside_masks(const TensorView& reference, const TensorView& candidate);
 
-// The row with one more sample added.
+// The row with one more sample added. A shape that differs on any sample stays, and after another
+// element count the row is not compared.
 LayerRow with_figures(LayerRow row, const LayerFigures& figures, std::optional<double> tolerance);
 
 // Whether the row is out of tolerance: a difference strictly larger than allowed, NaN, another

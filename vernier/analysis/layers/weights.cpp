@@ -13,6 +13,7 @@
 #include "vernier/analysis/layers/folding.h"
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/data/input_shape.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/index.h"
@@ -52,7 +53,7 @@ std::string_view role_of(std::string_view parameter) {
 }
 
 // "in_proj_weight" is a weight too.
-bool plays(const std::string& role, std::string_view name) {
+bool has_role(const std::string& role, std::string_view name) {
   return !role.empty() && (name == role || name.ends_with("_" + role));
 }
 
@@ -62,14 +63,8 @@ bool is_numbered(std::string_view name) {
          name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-Shape without_ones(std::span<const std::int64_t> shape) {
-  Shape result;
-  std::ranges::copy_if(shape, std::back_inserter(result), [](auto dim) { return dim != 1; });
-  return result;
-}
-
 bool same_order(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
-  return without_ones(left) == without_ones(right);
+  return squeezed({left.begin(), left.end()}) == squeezed({right.begin(), right.end()});
 }
 
 bool swapped_order(std::span<const std::int64_t> left, std::span<const std::int64_t> right) {
@@ -146,7 +141,7 @@ class Comparison {
     for (const WeightUse& use : candidate_.uses_of(module_of(parameter.name))) {
       const Target target{use.stored, use.node, use.transposed};
       if (use.stored == named) return {target};
-      if (plays(use.role, role_of(parameter.name)) && fits(parameter, *use.stored))
+      if (has_role(use.role, role_of(parameter.name)) && fits(parameter, *use.stored))
         found.push_back(target);
     }
     if (found.empty() && named) found.push_back({named});

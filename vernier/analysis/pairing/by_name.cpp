@@ -17,12 +17,13 @@ namespace vernier {
 namespace {
 
 // Suffixes that quantization tools append to tensor names.
-constexpr std::array<std::string_view, 6> quantizer_suffixes = {"_DequantizeLinear_Output",
+constexpr std::array<std::string_view, 7> quantizer_suffixes = {"_DequantizeLinear_Output",
                                                                 "_DequantizeLinear_Output_1",
                                                                 "_QuantizeLinear_Output",
                                                                 "_QuantizeLinear_Input",
                                                                 "_quantized",
-                                                                "_fake_quantized"};
+                                                                "_fake_quantized",
+                                                                "_Q4"};
 
 using Index = std::unordered_map<std::string, std::size_t>;
 
@@ -229,15 +230,18 @@ std::string without_result(const std::string& layer) {
   return is_result ? layer.substr(0, dot) : layer;
 }
 
+std::vector<std::string> quantizer_stems(const std::string& name) {
+  std::vector<std::string> names = {name};
+  for (const std::string_view suffix : quantizer_suffixes)
+    if (name.ends_with(suffix)) names.push_back(name.substr(0, name.size() - suffix.size()));
+  return names;
+}
+
 Counterpart match_by_name(const std::function<bool(const std::string&)>& exists,
                           const std::string& name) {
   if (name.empty()) return {};
-  if (exists(name)) return {name, Match::name};
-  for (const std::string_view suffix : quantizer_suffixes)
-    if (name.ends_with(suffix)) {
-      const std::string stem = name.substr(0, name.size() - suffix.size());
-      if (exists(stem)) return {stem, Match::name};
-    }
+  for (const std::string& stem : quantizer_stems(name))
+    if (exists(stem)) return {stem, Match::name};
   return {};
 }
 
@@ -268,8 +272,8 @@ OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Te
 
 std::string position_warning(const std::string& reference, const std::string& candidate) {
   return fmt::format(
-      "output '{}' is compared with the reference's '{}', which is in the same place; --map-output "
-      "{}={} says so",
+      "output '{}' is paired with the reference's '{}' by position only; confirm with --map-output "
+      "{}={}",
       candidate, reference, reference, candidate);
 }
 
@@ -286,8 +290,8 @@ std::string order_warning(const OutputPairing& pairing, std::span<const std::str
   const std::string expected = names();
   std::ranges::sort(pairs, {}, &OutputPair::candidate);
   return fmt::format(
-      "the candidate's outputs are in another order, {} for the reference's {}: they are the same "
-      "by name, and others by position",
+      "the candidate's outputs are in another order, {} for the reference's {}: they are paired by "
+      "name; code that takes outputs by position gets different ones",
       names(), expected);
 }
 

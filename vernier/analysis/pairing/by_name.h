@@ -13,6 +13,9 @@
 
 namespace vernier {
 
+// The name, and the name without a suffix that quantization tools append ("fc.weight_quantized").
+std::vector<std::string> quantizer_stems(const std::string& name);
+
 // Finds the counterpart of `name` in the other model, in which `exists` tells which names there
 // are: the name itself, or the name without a quantizer's suffix ("conv1_DequantizeLinear_Output",
 // "fc.weight_quantized").

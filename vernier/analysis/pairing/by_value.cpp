@@ -112,7 +112,7 @@ class Resolver {
     for (auto it = likenesses_.lower_bound({layer, 0});
          it != likenesses_.end() && it->first.layer == layer; ++it) {
       const Likeness& found = it->second;
-      if (!(found.sqnr_db >= value_match_db) || is_of_another(found)) continue;
+      if (!(found.sqnr_db >= value_match_db) || belongs_elsewhere(found)) continue;
       const bool better = !best || found.sqnr_db > best->sqnr_db ||
                           (found.sqnr_db == best->sqnr_db && found.same_shape && !best->same_shape);
       if (better) best = &found;
@@ -125,7 +125,7 @@ class Resolver {
   // if it holds another layer's output in another shape. Nor if a tensor computed from it agrees
   // with a layer within rounding: a real difference would show there. (A large table plus something
   // small is much like the table.)
-  bool is_of_another(const Likeness& found) const {
+  bool belongs_elsewhere(const Likeness& found) const {
     const std::size_t tensor = found.pair.tensor;
     const Layer& layer = layers_[found.pair.layer];
     if (is_elsewhere(tensors_[tensor], layer) || is_moved_from_another(found) ||
@@ -214,16 +214,16 @@ std::vector<LayerPair> placed_pairs(std::span<const Placement> placements) {
 std::optional<std::vector<LayerPair>> contended_pairs(std::span<const Placement> placements,
                                                       std::span<const CandidateTensor> tensors,
                                                       std::size_t limit) {
-  std::vector<std::ptrdiff_t> homeless;
+  std::vector<std::ptrdiff_t> unplaced;
   for (std::size_t layer = 0; layer < placements.size(); ++layer)
     if (placements[layer].match == Match::none)
-      homeless.push_back(static_cast<std::ptrdiff_t>(layer));
+      unplaced.push_back(static_cast<std::ptrdiff_t>(layer));
   const std::vector<Window> open = windows(placements, tensors);
   std::vector<LayerPair> pairs;
   for (std::size_t tensor = 0; tensor < tensors.size(); ++tensor) {
     if (tensors[tensor].name.empty()) continue;
-    auto layer = std::ranges::upper_bound(homeless, open[tensor].after);
-    for (; layer != homeless.end() && *layer < open[tensor].before; ++layer) {
+    auto layer = std::ranges::upper_bound(unplaced, open[tensor].after);
+    for (; layer != unplaced.end() && *layer < open[tensor].before; ++layer) {
       if (pairs.size() == limit) return std::nullopt;
       pairs.push_back({static_cast<std::size_t>(*layer), tensor});
     }

@@ -66,7 +66,8 @@ std::optional<ReferenceWeight> shaped_like(const ModelIndex& model, const Weight
     reference.changed = permute_axes(values, std::vector{1, 0});
     values = reference.changed;
   }
-  reference.view = {values.name, DType::f32, real.shape, values.bytes};
+  // Not the name of `changed`, which moves with the result.
+  reference.view = {reference.stored.name, DType::f32, real.shape, values.bytes};
   return reference;
 }
 
