@@ -1,5 +1,6 @@
 #include "vernier/analysis/limits.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,6 +59,19 @@ TEST(Limits, a_limit_for_a_tensor_that_is_not_there_is_an_error) {
   const std::vector<std::string> tensors = {"logits"};
   EXPECT_NO_THROW(require_tensors(std::vector{parse("log*:sqnr_db<1")}, tensors));
   EXPECT_THROW(require_tensors(std::vector{parse("logit:sqnr_db<1")}, tensors), Error);
+}
+
+TEST(Limits, a_limit_without_any_tensor_is_an_error_that_says_so) {
+  EXPECT_THAT([] { require_tensors(std::vector{parse("sqnr_db<1")}, {}); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("no tensor to compare")));
+}
+
+TEST(Limits, losses_are_better_if_lower) {
+  for (const char* metric : {"pseudo_perplexity", "perplexity_ratio", "nll", "kl_mean", "errors",
+                             "max_abs_diff", "mse_mean"})
+    EXPECT_EQ(better_of(metric), Better::lower) << metric;
+  for (const char* metric : {"top1", "f1", "sqnr_db_mean", "cumulative", "mean_iou"})
+    EXPECT_EQ(better_of(metric), Better::higher) << metric;
 }
 
 }  // namespace

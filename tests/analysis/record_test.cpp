@@ -11,6 +11,7 @@
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/recorded_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
@@ -192,6 +193,25 @@ TEST_F(RecordTest, an_interrupted_recording_keeps_the_finished_samples) {
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(result.samples, 4);
   EXPECT_EQ(NpzReader(folder_ / "a.npz").read("x").shape, (Shape{4, 3}));
+}
+
+TEST_F(RecordTest, a_run_that_is_stopped_inside_a_sample_keeps_the_finished_ones) {
+  const RunGroupScope own(std::make_shared<RunGroup>());
+  OrtRunner runner(small_model(), {.watch = Watch::all()});
+  for (const char* output : {"a.npz", "folder"}) {
+    const auto stop_at_two = [](std::int64_t done, std::int64_t) {
+      if (done == 2) run_group()->stop();
+      return true;
+    };
+    const RecordResult result = record(*random_inputs(runner, 5), &runner,
+                                       {.output = folder_ / output,
+                                        .tensors = {.inputs = true, .intermediates = true},
+                                        .progress = stop_at_two});
+    EXPECT_TRUE(result.interrupted);
+    EXPECT_EQ(result.samples, 2);
+  }
+  EXPECT_EQ(NpzReader(folder_ / "a.npz").read("x").shape, (Shape{2, 1, 3}));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "folder/000002.npz"));
 }
 
 TEST_F(RecordTest, nothing_is_left_behind_when_it_stops_before_the_first_sample) {

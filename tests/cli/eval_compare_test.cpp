@@ -173,6 +173,10 @@ TEST(EvalCompare, what_cannot_be_run_is_a_one_line_error) {
   expect_error(compare({"-m", model, "--reference", "nowhere.pt"}), "nowhere.pt");
   expect_error(compare({"-m", model, "--reference", model, "--precision", "int8"}),
                "cannot be made int8");
+  for (const char* precision : {"fp16", "fp32"})
+    expect_error(compare({"-m", mnist + "mnist_cnn.int8.onnx", "--reference", model, "--precision",
+                          precision}),
+                 "is int8: it cannot be made");
   expect_error(compare({"-m", model, "--reference", model, "--fail-if", "typo>1"}), "typo");
   expect_error(compare({"-m", model, "--reference", model, "--samples", "0"}), "samples");
 }

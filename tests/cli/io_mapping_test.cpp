@@ -79,10 +79,12 @@ TEST_F(IoMappingCommand, names_that_differ_pair_by_position_with_a_warning_in_ev
   save("c.onnx", doubling("x", "y", {{1}, {4}}));
   const CompletedProcess text = compare({});
   EXPECT_EQ(text.exit_code, 0) << text.out << text.err;
-  EXPECT_THAT(text.out, AllOf(HasSubstr("--map-input a=x says so"), HasSubstr("--map-output b=y")));
+  EXPECT_THAT(text.out,
+              AllOf(HasSubstr("confirm with --map-input a=x"), HasSubstr("--map-output b=y")));
   const CompletedProcess json = compare({"-f", "json"});
   expect_valid_json("compare", json.out);
-  EXPECT_THAT(json.out, AllOf(HasSubstr("--map-input a=x says so"), HasSubstr("--map-output b=y")));
+  EXPECT_THAT(json.out,
+              AllOf(HasSubstr("confirm with --map-input a=x"), HasSubstr("--map-output b=y")));
 }
 
 TEST_F(IoMappingCommand, a_mapping_is_in_the_report_and_leaves_nothing_to_warn_of) {

@@ -329,7 +329,7 @@ class ZooErrors : public ::testing::Test {
 };
 
 TEST_F(ZooErrors, name_the_place_and_the_remedy) {
-  expect("{", "is no JSON (parse error at line 1");
+  expect("{", "is not valid JSON (parse error at line 1");
   expect("[]", "expected an object {...}, found array");
   expect("{}", "is no zoo: expected \"vernier_zoo\": 1");
   expect(R"({"vernier_zoo": 9})", "has version 9, this program reads 1");
@@ -341,9 +341,9 @@ TEST_F(ZooErrors, name_the_place_and_the_remedy) {
   expect(R"({"vernier_zoo": 1, "models": {"a": {"precisions": {"x": 7}}}})",
          "models.a.precisions.x: expected the model's file, or an object {...}, found number");
   expect(R"({"vernier_zoo": 1, "models": {"a": {"precisions": {"x": "a", "x": "b"}}}})",
-         "'x' is there twice");
+         "key 'x' occurs twice");
   expect(R"({"vernier_zoo": 1, "command": "record", "models": {}})",
-         "command: 'record' measures nothing here");
+         "command: 'record' is not a command that a zoo can run");
   expect(R"({"vernier_zoo": 1, "options": {"--seed": 1}, "models": {}})",
          "options.--seed: write it as 'seed'");
   expect(R"({"vernier_zoo": 1, "options": {"output": "x"}, "models": {}})",

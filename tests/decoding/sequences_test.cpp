@@ -6,9 +6,11 @@
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/decoding/pair_caches.h"
+#include "vernier/analysis/decoding/run_map.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -134,6 +136,18 @@ TEST(DecoderSamples, feed_the_caches_and_the_best_tokens_of_the_run_before) {
   EXPECT_EQ(numbers(named(made->samples->sample(3), "x0")).front(), all.back());
 }
 
+TEST(DecoderSamples, all_are_the_runs_of_every_text) {
+  const Model model = small_decoder();
+  const std::vector<TensorSpec> specs = model.inputs();
+  const InputSpec spec{.samples = all_samples, .tokens = {{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10}}};
+  for (const std::int64_t steps : {1, 4}) {
+    const IoMapping io{.steps = steps, .decode_steps = 3};
+    const auto made = decoder_samples({.inputs = specs, .onnx = &model, .io = io}, spec);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->samples->size(), 8) << steps;
+  }
+}
+
 TEST(DecoderSamples, a_comparison_feeds_every_cache_back) {
   const Model model = small_decoder();
   IoMapping io{.decode_steps = 4};
@@ -159,13 +173,53 @@ TEST(CacheFaults, of_a_sound_decoder_there_are_none) {
   EXPECT_THAT(faults_of({.weight_error = 1}), SizeIs(0));
 }
 
+// Is stopped in its second run.
+class StoppedRunner : public OrtRunner {
+ public:
+  using OrtRunner::OrtRunner;
+  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
+    if (++runs_ == 2) throw Stopped("[test] interrupted");
+    return OrtRunner::run(inputs, observer);
+  }
+
+ private:
+  int runs_ = 0;
+};
+
+TEST(CacheFaults, an_interruption_is_not_taken_for_caches_without_a_fault) {
+  const Model model = small_decoder();
+  const auto decoder = find_decoder(model);
+  OrtRunner reference(model.clone());
+  StoppedRunner candidate(model.clone());
+  const std::vector<std::int64_t> prompt = {3, 1, 4};
+  EXPECT_THROW(find_cache_faults({reference, *decoder}, {candidate, *decoder}, prompt), Stopped);
+}
+
+TEST(RunMap, has_no_kl_of_logits_of_another_vocabulary) {
+  const Model model = small_decoder();
+  Model padded = model.clone();
+  vernier_onnx::NodeProto& head = *padded.graph().mutable_node()->rbegin();
+  head.set_output(0, "logits");
+  vernier_onnx::NodeProto& pad = *padded.graph().add_node();
+  pad.set_op_type("Concat");
+  for (int i = 0; i < 2; ++i) pad.add_input("logits");
+  pad.add_output("y");
+  *pad.add_attribute() = int_attribute("axis", 2);
+  padded.graph().mutable_output(0)->clear_type();
+  const auto decoder = find_decoder(model);
+  const std::vector<std::int64_t> tokens = {3, 1, 4};
+  EXPECT_THAT(map_run(model, model, *decoder, {}, tokens).kl, SizeIs(3));
+  EXPECT_THAT(map_run(model, padded, *decoder, {}, tokens).kl, SizeIs(0));
+}
+
 TEST(CacheFaults, swapped_caches_are_named) {
   const auto faults = faults_of({.swapped = true});
   ASSERT_THAT(faults, SizeIs(1));
   EXPECT_EQ(faults[0].kind, CacheFault::Kind::swapped);
   EXPECT_EQ(faults[0].output, "d0");
   EXPECT_EQ(faults[0].other, "d2");
-  EXPECT_THAT(cache_fault_text(faults[0]), HasSubstr("'d0' and 'd2' are swapped"));
+  EXPECT_THAT(cache_fault_text(faults[0]),
+              HasSubstr("'d0' and 'd2' are swapped: after the prompt, SQNR"));
 }
 
 // A live model calls its caches otherwise: they are paired as both list them, also where the graph

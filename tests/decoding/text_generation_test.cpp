@@ -131,6 +131,18 @@ TEST(TextGeneration, damage_fails_and_few_tokens_decide_nothing) {
   EXPECT_EQ(few.verdict.outcome, Outcome::inconclusive);
 }
 
+TEST(TextGeneration, where_all_is_nan_the_first_tokens_are_shown) {
+  Opened reference({}), candidate({.weight_error = NAN});
+  const TextGenerationResult result =
+      evaluate_text(&reference.model, candidate.model, some_blocks(2, 16), {.prompts = 0});
+  ASSERT_THAT(result.worst, SizeIs(3));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(std::isnan(result.worst[i].kl));
+    EXPECT_EQ(result.worst[i].block, 0);
+    EXPECT_EQ(result.worst[i].position, i);
+  }
+}
+
 TEST(TextGeneration, limits_that_were_set_are_judged_by_their_value) {
   Opened reference({}), candidate({.weight_error = 0.3F});
   const auto result = evaluate_text(

@@ -25,15 +25,23 @@ constexpr int baseline_version = 1;
 constexpr double best_db = 120;
 constexpr double tolerated_db = 0.5;
 constexpr double tolerated_percentage = 0.5;
+constexpr double tolerated_increase = 0.01;  // of a metric that is better if lower, relative
 
-void accept(Baseline& baseline, const std::string& subject, const std::string& metric,
-            std::optional<double> value, double tolerance) {
-  if (!value || !(*value > -INFINITY)) return;
+// Rounds to 4 decimals, to the worse side.
+void accept(Baseline& baseline, const std::string& subject, const std::string& metric, double value,
+            double tolerance) {
+  if (!std::isfinite(value)) return;
+  const bool rises = better_of(metric) == Better::lower;
   baseline.push_back({{.tensor = subject,
                        .metric = metric,
-                       .fails = Limit::Fails::below,
-                       .value = std::floor(std::min(*value, best_db) * 1e4) / 1e4},
+                       .fails = rises ? Limit::Fails::above : Limit::Fails::below,
+                       .value = (rises ? std::ceil(value * 1e4) : std::floor(value * 1e4)) / 1e4},
                       tolerance});
+}
+
+void accept_db(Baseline& baseline, const std::string& subject, const std::string& metric,
+               std::optional<double> value) {
+  if (value) accept(baseline, subject, metric, std::min(*value, best_db), tolerated_db);
 }
 
 [[noreturn]] void fail(const fs::path& path, const std::string& reason) {
@@ -47,7 +55,8 @@ struct UnknownMetric {
 
 AcceptedFigure figure_of(const Json& entry, std::span<const std::string> metrics) {
   const auto metric = entry.at("metric").get<std::string>();
-  const bool rises = entry.value("worse", "lower") == "higher";
+  const bool rises =
+      entry.contains("worse") ? entry["worse"] == "higher" : better_of(metric) == Better::lower;
   if (std::ranges::find(metrics, metric) == metrics.end()) throw UnknownMetric{metric};
   return {{.tensor = entry.value("subject", ""),
            .metric = metric,
@@ -94,9 +103,8 @@ Baseline baseline_of(const CompareResult& result) {
     };
     const Statistics sqnr = statistics("sqnr_db");
     if (sqnr.count == 0) continue;
-    accept(baseline, pair.name, "sqnr_db_mean", sqnr.negative_inf > 0 ? -INFINITY : sqnr.mean,
-           tolerated_db);
-    accept(baseline, pair.name, "sqnr_db", sqnr.min, tolerated_db);
+    accept_db(baseline, pair.name, "sqnr_db_mean", sqnr.negative_inf > 0 ? -INFINITY : sqnr.mean);
+    accept_db(baseline, pair.name, "sqnr_db", sqnr.min);
     if (const Statistics same = statistics("argmax_agreement"); same.count > 0)
       accept(baseline, pair.name, "argmax_agreement_mean", same.mean, tolerated_percentage / 100);
   }
@@ -106,14 +114,16 @@ Baseline baseline_of(const CompareResult& result) {
 Baseline baseline_of(const DebugResult& result) {
   Baseline baseline;
   for (const DebugOutput& output : result.model_outputs)
-    accept(baseline, output.output_name, "cumulative", output.cumulative_sqnr_db, tolerated_db);
+    accept_db(baseline, output.output_name, "cumulative", output.cumulative_sqnr_db);
   return baseline;
 }
 
 Baseline baseline_of(const TaskResult& result) {
   Baseline baseline;
   for (const MetricResult& metric : result.metrics)
-    accept(baseline, "", metric.name, metric.candidate, tolerated_percentage);
+    accept(baseline, "", metric.name, metric.candidate,
+           better_of(metric.name) == Better::lower ? tolerated_increase * metric.candidate
+                                                   : tolerated_percentage);
   return baseline;
 }
 

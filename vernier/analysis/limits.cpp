@@ -104,8 +104,19 @@ bool within(const Limit& limit, double value) {
   return false;
 }
 
+Better better_of(std::string_view metric) {
+  for (const Metric& known : similarity_metrics)
+    if (metric.starts_with(known.name)) return known.better;
+  for (const std::string_view loss : {"perplexity", "pseudo_perplexity", "nll", "kl", "errors"})
+    if (metric.starts_with(loss)) return Better::lower;
+  return Better::higher;
+}
+
 void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors) {
   for (const Limit& limit : limits) {
+    if (tensors.empty())
+      throw Error(
+          fmt::format("[fail-if] '{}': there is no tensor to compare", format_limit(limit)));
     if (std::ranges::none_of(tensors, [&](const auto& name) { return applies_to(limit, name); }))
       throw Error(fmt::format("[fail-if] '{}': no tensor '{}' among {}; fix the name or the glob",
                               format_limit(limit), limit.tensor, fmt::join(tensors, ", ")));

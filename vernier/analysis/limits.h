@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/metrics/similarity.h"
+
 namespace vernier {
 
 // A condition under which a run fails: "max_abs_diff>1e-3", or "name:metric>value" for the tensors
@@ -33,7 +35,11 @@ bool applies_to(const Limit& limit, std::string_view tensor);
 // Whether the value keeps the limit; false for NaN.
 bool within(const Limit& limit, double value);
 
-// Throws Error if a limit names a tensor that does not exist: a typo must not pass.
+// Whether a metric of any command is better if higher or if lower, by the beginning of its name.
+Better better_of(std::string_view metric);
+
+// Throws Error if a limit names a tensor that does not exist: a typo must not pass; or if
+// there are limits and no tensors.
 void require_tensors(std::span<const Limit> limits, std::span<const std::string> tensors);
 
 }  // namespace vernier

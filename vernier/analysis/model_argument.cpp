@@ -105,7 +105,8 @@ Model load_candidate(const fs::path& path, const std::string& precision) {
   const Precision found = precision_of(model);
   if (precision.empty() || precision == precision_name(found)) return model;
   if (precision == "fp16" && found == Precision::fp32) return convert_to_fp16(model).model;
-  if (precision != "fp32" && found == Precision::int8) return model;
+  // Precision::int8 stands for integers of every width.
+  if (precision != "fp32" && precision != "fp16" && found == Precision::int8) return model;
   throw Error(fmt::format("[model] {} is {}: it cannot be made {}; give a model that is {} already",
                           path.string(), precision_name(found), precision, precision));
 }

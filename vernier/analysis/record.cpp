@@ -8,6 +8,7 @@
 #include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/recording.h"
 #include "vernier/error.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/name_pattern.h"
 
 namespace vernier {
@@ -103,9 +104,15 @@ RecordResult record(Samples& samples, Runner* runner, const RecordOptions& optio
   Recorder recorder(samples, runner, options);
   bool go_on = !options.progress || options.progress(0, samples.size());
   std::int64_t done = 0;
-  while (go_on && done < samples.size()) {
-    recorder.record_sample(done++);
-    go_on = !options.progress || options.progress(done, samples.size());
+  try {
+    while (go_on && done < samples.size()) {
+      recorder.record_sample(done);
+      ++done;
+      go_on = !options.progress || options.progress(done, samples.size());
+    }
+  } catch (const Stopped&) {
+    if (done == 0) throw;
+    run_group()->resume();
   }
   if (done == 0)
     throw Error(fmt::format("[record] {}: stopped before the first sample; nothing was written",

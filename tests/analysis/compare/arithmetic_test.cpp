@@ -42,6 +42,24 @@ TEST(Arithmetic, the_first_operator_that_differs_is_named) {
   EXPECT_THAT(inexact_operators(model, model, {}, digit(model)), testing::IsEmpty());
 }
 
+TEST(Arithmetic, a_tensor_that_should_be_zero_hides_no_other_operator) {
+  const auto products = [](float first, float second) {
+    return GraphBuilder()
+        .input("x", DType::f32, {{4}})
+        .weight(tensor_of<float>("v", DType::f32, {}, {first}))
+        .weight(tensor_of<float>("w", DType::f32, {}, {second}))
+        .node("Mul", {"x", "v"}, {"a"})
+        .node("Mul", {"x", "w"}, {"b"})
+        .output("a")
+        .output("b")
+        .model();
+  };
+  const std::vector<Tensor> inputs = {tensor_of<float>("x", DType::f32, {4}, {1, 2, 3, 4})};
+  const auto found = inexact_operators(products(1, 1.5F), products(0, 1), {}, inputs);
+  const auto names = [](const char* name) { return testing::Field(&InexactOperator::node, name); };
+  EXPECT_THAT(found, testing::UnorderedElementsAre(names("node_1"), names("node_2")));
+}
+
 // How much is lost depends on the CPU; that all of it is told does not.
 TEST(Arithmetic, a_noticeable_loss_comes_with_its_remedy_and_its_operator) {
   const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
@@ -97,6 +115,16 @@ TEST(Arithmetic, a_softmax_that_is_computed_in_integers_is_named_and_best_kept_i
   EXPECT_THAT(loss->remedy->nodes, testing::ElementsAre("node_3"));
   EXPECT_GT(loss->remedy->sqnr_db, loss->as_run_db + loss->db() / 2);
   EXPECT_FALSE(gives_back(loss->db(), loss->regained_db()));
+}
+
+TEST(Arithmetic, a_run_whose_output_cannot_be_compared_is_no_remedy) {
+  const Model quantized = mean_of_softmax(true), real = mean_of_softmax(false);
+  const OrtOptions runtime;
+  ArithmeticLoss loss{.output = "y", .exact_db = 40, .as_run_db = 30};
+  explain_loss(loss, {quantized, &real, runtime}, noise(quantized, 1)[0],
+               [](const Model&, const OrtOptions&) { return NAN; });
+  EXPECT_EQ(loss.precise_db, std::nullopt);
+  EXPECT_EQ(loss.remedy, std::nullopt);
 }
 
 TEST(Arithmetic, without_the_float_model_no_integers_are_the_remedy) {

@@ -96,6 +96,15 @@ TEST(OutputParts, are_the_operands_of_a_final_concat_behind_what_carries_it) {
                                            "y, part 2 of 2 (2 to 4 along axis 2), shares"));
 }
 
+TEST(OutputParts, are_followed_through_a_transpose_that_reverses_all_axes) {
+  const Model model = detector()
+                          .node("Transpose", {"joined"}, {"y"})
+                          .output("y", DType::f32, {{8}, {5}, {1}})
+                          .model();
+  EXPECT_THAT(parts_of(model), ElementsAre("y, part 1 of 2 (0 to 1 along axis 1)",
+                                           "y, part 2 of 2 (2 to 4 along axis 1), shares"));
+}
+
 // As of detectors with several scales: [1,2,2,2] and [1,2,1,1] are [1,2,4] and [1,2,1].
 TEST(OutputParts, of_each_scale_are_parts_of_all) {
   GraphBuilder builder;

@@ -56,6 +56,12 @@ TEST(OpenShapes, a_sum_of_axes_is_one) {
   EXPECT_EQ(sized(inputs).at("mask"), (Shape{1, 32}));
 }
 
+TEST(OpenShapes, an_expression_that_is_no_plain_sum_is_an_axis_of_its_own) {
+  const std::vector<TensorSpec> inputs = {{"ids", DType::i64, {batch, sequence}},
+                                          {"mask", DType::i64, {batch, {-1, "2*sequence + 1"}}}};
+  EXPECT_EQ(sized(inputs).at("mask"), (Shape{1, 16}));
+}
+
 TEST(OpenShapes, pictures_and_sounds_are_as_large_as_real_ones) {
   const std::vector<TensorSpec> picture = {
       {"x", DType::f32, {batch, {3}, {-1, "height"}, {-1, "width"}}}};

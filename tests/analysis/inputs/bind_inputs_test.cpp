@@ -39,8 +39,8 @@ TEST(BindInputs, what_names_leave_is_bound_by_position_with_a_warning) {
   EXPECT_EQ(bindings.inputs[0].source, 1);
   EXPECT_EQ(bindings.inputs[1].source, 2);
   EXPECT_EQ(bindings.inputs[2].source, 0);
-  EXPECT_THAT(bindings.warnings, ElementsAre(HasSubstr("--map-input y=x says so"),
-                                             HasSubstr("--map-input tokens=ids says so")));
+  EXPECT_THAT(bindings.warnings, ElementsAre(HasSubstr("confirm with --map-input y=x"),
+                                             HasSubstr("confirm with --map-input tokens=ids")));
 }
 
 TEST(BindInputs, positions_never_bind_what_does_not_agree) {

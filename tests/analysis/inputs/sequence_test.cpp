@@ -108,33 +108,33 @@ TEST(Sequence, state_that_no_model_has_is_an_error_with_the_names) {
               ThrowsMessage<Error>(HasSubstr("no output 'nxt' in either model")));
 }
 
-TEST(Sequence, an_interrupted_sequence_does_not_count) {
-  PairOverSteps pair("y", {}, 3);
-  for (const std::int64_t run : {0, 1, 2, 3, 4}) pair.add(run, ramp("y", {2}), ramp("y", {2}));
-  EXPECT_EQ(pair.result().similarity.samples, 1);
+// Over one sample that has these runs, the reference's and the candidate's tensor in each.
+PairResult over_steps(const std::vector<std::pair<Tensor, Tensor>>& runs) {
+  PairOverSteps pair("y", {.argmax = true}, std::ssize(runs));
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    pair.measure(static_cast<std::int64_t>(i), runs[i].first, runs[i].second);
+  pair.add(0, pair.take());
+  return pair.result();
 }
 
 TEST(Sequence, steps_of_other_shapes_are_pooled_and_mismatches_are_found) {
-  PairOverSteps growing("cache", {.argmax = true}, 2);
-  growing.add(0, ramp("cache", {1, 2}), ramp("cache", {1, 2}));
-  growing.add(1, ramp("cache", {2, 2}), ramp("cache", {2, 2}, 1));
-  EXPECT_EQ(growing.result().status, PairStatus::compared);
-  EXPECT_EQ(growing.result().reference_shape, (Shape{3, 2}));
-  EXPECT_EQ(growing.result().worst_step->step, 1);
-  PairOverSteps other("cache", {}, 2);
-  other.add(0, ramp("cache", {2}), ramp("cache", {2}));
-  other.add(1, ramp("cache", {2}), ramp("cache", {3}));
-  EXPECT_EQ(other.result().status, PairStatus::shape_mismatch);
+  const PairResult growing = over_steps(
+      {{ramp("y", {1, 2}), ramp("y", {1, 2})}, {ramp("y", {2, 2}), ramp("y", {2, 2}, 1)}});
+  EXPECT_EQ(growing.status, PairStatus::compared);
+  EXPECT_EQ(growing.reference_shape, (Shape{3, 2}));
+  EXPECT_EQ(growing.worst_step->step, 1);
+  const PairResult other =
+      over_steps({{ramp("y", {2}), ramp("y", {2})}, {ramp("y", {2}), ramp("y", {3})}});
+  EXPECT_EQ(other.status, PairStatus::shape_mismatch);
 }
 
 TEST(Sequence, nan_is_the_worst_step) {
-  PairOverSteps pair("y", {}, 3);
   Tensor bad = ramp("y", {2});
   elements<float>(bad)[1] = NAN;
-  pair.add(0, ramp("y", {2}), ramp("y", {2}));
-  pair.add(1, ramp("y", {2}), bad);
-  pair.add(2, ramp("y", {2}), ramp("y", {2}, 5));
-  EXPECT_EQ(pair.result().worst_step->step, 1);
+  const PairResult pair = over_steps({{ramp("y", {2}), ramp("y", {2})},
+                                      {ramp("y", {2}), bad},
+                                      {ramp("y", {2}), ramp("y", {2}, 5)}});
+  EXPECT_EQ(pair.worst_step->step, 1);
 }
 
 TEST(Sequence, stages_run_sequences_too) {

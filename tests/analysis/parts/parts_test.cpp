@@ -149,6 +149,17 @@ TEST_F(PartFile, a_journal_that_ends_anywhere_keeps_the_whole_records_before) {
   }
 }
 
+TEST_F(PartFile, a_journal_of_a_very_long_command_line_is_kept) {
+  PartHeader header = header_;
+  header.arguments.assign(100'000, "--map-input=reference=candidate");
+  for (const std::int64_t found : {0, 1}) {
+    SampleRecords records;
+    PartJournal journal(folder_.path(), header, records);
+    EXPECT_EQ(journal.found(), found);
+    if (found == 0) records.keep("outputs", 0, "abc");
+  }
+}
+
 TEST_F(PartFile, a_bit_that_flipped_ends_the_records_there) {
   SampleRecords records(SampleRecords::Runs::shard, header_.shard);
   for (int i = 0; i < 3; ++i) records.keep("outputs", i, std::string(50, 'x'));

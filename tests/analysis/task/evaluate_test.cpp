@@ -9,6 +9,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -77,6 +78,19 @@ TEST_F(Evaluate, what_was_done_before_an_interruption_is_scored) {
       {.progress = [](std::int64_t done, std::int64_t total) { return done < total / 2; }});
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(result.samples, 3);
+}
+
+TEST_F(Evaluate, what_was_done_before_a_run_was_stopped_is_scored) {
+  const RunGroupScope own(std::make_shared<RunGroup>());
+  OrtRunner model = adding({0, 0});
+  const auto stop_at_two = [](std::int64_t done, std::int64_t) {
+    if (done == 2) run_group()->stop();
+    return true;
+  };
+  const TaskResult result =
+      evaluate({.candidate = model}, examples(model), nullptr, {.progress = stop_at_two});
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.samples, 2);
 }
 
 TEST_F(Evaluate, an_interruption_before_the_first_example_is_an_error) {

@@ -176,7 +176,8 @@ std::vector<InexactOperator> inexact_operators(const Model& executed, const Mode
   };
   run_on_reference_inputs(in_exact, inputs, as_run, inputs, measure, requests);
   double worst = only_rounding_db - far_less_db;
-  for (const auto& [tensor, sqnr] : tensors) worst = std::fmin(worst, sqnr);
+  for (const auto& [tensor, sqnr] : tensors)  // -inf, of a tensor without signal, is no measure
+    if (std::isfinite(sqnr)) worst = std::min(worst, sqnr);
   const ModelIndex index(executed), file(exact);
   std::vector<InexactOperator> operators;
   for (const auto& [tensor, sqnr] : tensors)
@@ -194,7 +195,8 @@ void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vect
   make_weights_unsigned(unsaturated);
   OrtOptions as_it_is = lossy.runtime;
   as_it_is.optimization = Optimization::disabled;
-  loss.precise_db = score(unsaturated, as_it_is);
+  if (const double precise = score(unsaturated, as_it_is); !std::isnan(precise))
+    loss.precise_db = precise;
   const Model executed = optimize(lossy.model, named_level(lossy.runtime));
   std::vector<InexactOperator> operators;
   try {
@@ -219,7 +221,9 @@ std::optional<ArithmeticLoss> measure_arithmetic_loss(const LossyModel& lossy,
   if (!worst || !(worst->db() > noticeable_loss_db)) return worst;
   explain_loss(*worst, lossy, samples[0].inputs,
                [&](const Model& model, const OrtOptions& runtime) {
-                 return sqnr_db(measure_outputs(model, runtime, samples).at(worst->output).as_run);
+                 const auto noises = measure_outputs(model, runtime, samples);
+                 const auto found = noises.find(worst->output);
+                 return found == noises.end() ? NAN : sqnr_db(found->second.as_run);
                });
   return worst;
 }

@@ -77,7 +77,8 @@ struct LossyModel {
 std::optional<ArithmeticLoss> measure_arithmetic_loss(const LossyModel& lossy,
                                                       const std::vector<ExactSample>& samples);
 
-// Runs a model and returns the SQNR of the output that loses most.
+// Runs a model and returns the SQNR of the output that loses most; NaN if that output cannot be
+// compared, as one of another shape.
 using ScoreRun = std::function<double(const Model& model, const OrtOptions& runtime)>;
 
 // Explains a loss on the CPU; does nothing on other providers. Adds what x64quantprecision regains,

@@ -473,8 +473,8 @@ class Comparison {
       const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
       if (pair == pairs.end() || !within(*failure.limit, pair->worst_against_mean_db)) return false;
       result_.warnings.push_back(fmt::format(
-          "output '{}': the {:.1f} dB of its worst sample are those of a signal far below the "
-          "others'; beside their mean it has {:.1f} dB",
+          "output '{}': the worst sample's SQNR is {:.1f} dB because its signal is far below the "
+          "other samples'; relative to their mean signal it is {:.1f} dB",
           failure.subject, failure.value, pair->worst_against_mean_db));
       return true;
     });

@@ -30,31 +30,38 @@ const std::string& counterpart(const IoMapping& io, const std::string& output) {
   return mapped == io.outputs.end() ? output : mapped->second;
 }
 
-// The final activations that both models have along the same axis, by the candidate's output.
-std::vector<BeforeActivation> before_activations(const Model& reference, const Model& candidate,
+// A final activation of the same operator in both models.
+struct CommonActivation {
+  FinalActivation reference, candidate;
+  bool has_inputs() const { return !reference.before.empty() && !candidate.before.empty(); }
+};
+
+std::vector<CommonActivation> common_activations(const Model& reference, const Model& candidate,
                                                  const IoMapping& io) {
-  std::vector<BeforeActivation> pairs;
+  std::vector<CommonActivation> common;
   const std::vector<FinalActivation> found = find_final_activations(candidate);
   for (const FinalActivation& expected : find_final_activations(reference))
     for (const FinalActivation& activation : found)
-      if (activation.output == counterpart(io, expected.output) && activation.op == expected.op &&
-          activation.axis == expected.axis && !activation.before.empty() &&
-          !expected.before.empty())
-        pairs.push_back(
-            {activation.output, expected.before, activation.before, expected.is_tensor});
+      if (activation.output == counterpart(io, expected.output) && activation.op == expected.op)
+        common.push_back({expected, activation});
+  return common;
+}
+
+// Those that both models have along the same axis, by the candidate's output.
+std::vector<BeforeActivation> before_activations(std::span<const CommonActivation> common) {
+  std::vector<BeforeActivation> pairs;
+  for (const CommonActivation& each : common)
+    if (each.has_inputs() && each.reference.axis == each.candidate.axis)
+      pairs.push_back({each.candidate.output, each.reference.before, each.candidate.before,
+                       each.reference.is_tensor});
   return pairs;
 }
 
-// The outputs of final activations in both models whose inputs are inside an If.
-std::vector<std::string> shares_of(const Model& reference, const Model& candidate,
-                                   const IoMapping& io) {
+// The outputs of those whose inputs are inside an If.
+std::vector<std::string> shares_of(std::span<const CommonActivation> common) {
   std::vector<std::string> outputs;
-  const std::vector<FinalActivation> found = find_final_activations(candidate);
-  for (const FinalActivation& expected : find_final_activations(reference))
-    for (const FinalActivation& activation : found)
-      if (activation.output == counterpart(io, expected.output) && activation.op == expected.op &&
-          (activation.before.empty() || expected.before.empty()))
-        outputs.push_back(activation.output);
+  for (const CommonActivation& each : common)
+    if (!each.has_inputs()) outputs.push_back(each.candidate.output);
   return outputs;
 }
 
@@ -292,9 +299,10 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
       evidence.missing = find_missing_activations(*models.reference, models.candidate);
     else if (!evidence.real_inputs)
       evidence.other_node = find_other_node(*models.reference, models.candidate);
-    compare_options.before =
-        before_activations(*models.reference, models.candidate, compare_options.io);
-    compare_options.shares = shares_of(*models.reference, models.candidate, compare_options.io);
+    const std::vector<CommonActivation> common =
+        common_activations(*models.reference, models.candidate, compare_options.io);
+    compare_options.before = before_activations(common);
+    compare_options.shares = shares_of(common);
   } else {
     if (options.weights)
       evidence.weights = compare_weights_of(*models.reference_runner, models.candidate);

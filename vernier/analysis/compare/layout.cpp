@@ -20,17 +20,6 @@ double sqnr_of(const TensorView& reference, const TensorView& candidate) {
   return sqnr_db(measure_noise(reference, candidate));
 }
 
-// Axes of length 1 move no element: only the order of the other axes distinguishes layouts.
-bool keeps_element_order(std::span<const std::int64_t> shape, std::span<const int> permutation) {
-  int last = -1;
-  for (const int axis : permutation) {
-    if (shape[axis] == 1) continue;
-    if (axis < last) return false;
-    last = axis;
-  }
-  return true;
-}
-
 bool is_squeeze(std::span<const std::int64_t> reference, std::span<const std::int64_t> candidate) {
   const auto without_ones = [](std::span<const std::int64_t> shape) {
     Shape out;
@@ -47,7 +36,8 @@ std::optional<LayoutChange> better(std::optional<LayoutChange> best, LayoutChang
   return layout;
 }
 
-// The axes longer than 1, in their new order: equal lists give the same element order.
+// The axes longer than 1, in their new order: equal lists give the same element order, and a sorted
+// list keeps it.
 std::vector<int> moved_axes(std::span<const std::int64_t> shape, std::span<const int> permutation) {
   std::vector<int> axes;
   std::ranges::copy_if(permutation, std::back_inserter(axes),
@@ -66,8 +56,9 @@ std::optional<LayoutChange> best_permutation(std::optional<LayoutChange> best,
   while (std::next_permutation(permutation.begin(), permutation.end())) {
     const bool fits =
         std::ranges::equal(permuted_shape(reference.shape, permutation), candidate.shape);
-    if (fits != gives_shape || keeps_element_order(reference.shape, permutation)) continue;
-    if (!tried.insert(moved_axes(reference.shape, permutation)).second) continue;
+    std::vector<int> moved = moved_axes(reference.shape, permutation);
+    if (fits != gives_shape || std::ranges::is_sorted(moved)) continue;
+    if (!tried.insert(std::move(moved)).second) continue;
     const double sqnr_db = sqnr_of(permute_axes(reference, permutation), candidate);
     best = better(best, {permutation, sqnr_db}, min_sqnr_db);
   }

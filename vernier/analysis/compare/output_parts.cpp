@@ -91,7 +91,7 @@ class PartSearch {
     const NodeProto* node = graph().producer(tensor);
     if (!node) return {};
     if (keeps_axes(*node)) return splits_of(node->input(0), shapes);
-    if (is_transpose(*node)) return transposed(*node, splits_of(node->input(0), shapes));
+    if (is_transpose(*node)) return transposed(*node, splits_of(node->input(0), shapes), shapes);
     if (reshapes(*node)) return reshaped(*node, splits_of(node->input(0), shapes), shapes);
     return joined(*node, shapes);
   }
@@ -110,8 +110,12 @@ class PartSearch {
     return operands.size() > 1;
   }
 
-  static std::vector<PartSplit> transposed(const NodeProto& node, std::vector<PartSplit> splits) {
-    const std::vector<std::int64_t> permutation = attribute_ints(node, "perm");
+  static std::vector<PartSplit> transposed(const NodeProto& node, std::vector<PartSplit> splits,
+                                           const std::map<std::string, Shape>& shapes) {
+    std::vector<std::int64_t> permutation = attribute_ints(node, "perm");
+    const auto shape = shapes.find(node.input(0));
+    if (permutation.empty() && shape != shapes.end())  // the default reverses all axes
+      for (std::int64_t axis = std::ssize(shape->second); axis-- > 0;) permutation.push_back(axis);
     std::erase_if(splits, [&](PartSplit& split) {
       const auto found = std::ranges::find(permutation, split.axis);
       split.axis = found - permutation.begin();

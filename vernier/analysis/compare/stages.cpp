@@ -90,10 +90,10 @@ const std::vector<std::string>& optimizers() {
 }
 
 // A runner that runs each sample once, and returns the stored outputs from then on.
-class Remembering : public Runner {
+class CachingRunner : public Runner {
  public:
-  explicit Remembering(Runner& runner) : runner_(&runner) {}
-  Remembering(Model model, const OrtOptions& options)
+  explicit CachingRunner(Runner& runner) : runner_(&runner) {}
+  CachingRunner(Model model, const OrtOptions& options)
       : own_(std::make_unique<OrtRunner>(std::move(model), options)), runner_(own_.get()) {}
 
   const std::vector<TensorSpec>& inputs() const override { return runner_->inputs(); }
@@ -173,7 +173,7 @@ class Stages {
   }
 
   void add(const std::string& name, const OrtOptions& options) {
-    auto runner = std::make_unique<Remembering>(model_.clone(), options);
+    auto runner = std::make_unique<CachingRunner>(model_.clone(), options);
     RuntimeStage stage = measure(name, *runner);
     const bool first = std::ranges::none_of(stages_, &RuntimeStage::is_moved);
     if (stage.is_moved && first && is_cpu(options.provider)) stage.optimizers = moving(options);
@@ -183,7 +183,7 @@ class Stages {
 
   bool is_moved_without(OrtOptions options, std::vector<std::string> disabled) {
     options.disabled_optimizers = std::move(disabled);
-    Remembering runner(model_.clone(), options);
+    CachingRunner runner(model_.clone(), options);
     return measure("", runner).is_moved;
   }
 
@@ -205,12 +205,12 @@ class Stages {
     return disabled;
   }
 
-  Remembering reference_;
+  CachingRunner reference_;
   const Model& model_;
   const OrtOptions& runtime_;
   Samples& samples_;
   const IoMapping& io_;
-  std::unique_ptr<Remembering> before_;
+  std::unique_ptr<CachingRunner> before_;
   std::vector<RuntimeStage> stages_;
 };
 

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <optional>
 
+#include "vernier/analysis/compare/output_parts.h"
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -22,19 +23,10 @@ constexpr std::int64_t most_shift = 4;
 
 // The rows [first, first + count) of a cache along its axis.
 Tensor rows(const Tensor& cache, int axis, std::int64_t first, std::int64_t count) {
-  Tensor part{.name = cache.name, .dtype = cache.dtype, .shape = cache.shape};
-  part.shape[axis] = count;
-  std::int64_t outer = 1, inner = 1;
-  for (int i = 0; i < axis; ++i) outer *= cache.shape[i];
-  for (std::size_t i = axis + 1; i < cache.shape.size(); ++i) inner *= cache.shape[i];
-  const std::int64_t length = cache.shape[axis];
-  const auto row = static_cast<std::int64_t>(byte_size(cache.dtype, inner));
-  part.bytes.resize(static_cast<std::size_t>(outer * count * row));
-  for (std::int64_t i = 0; i < outer; ++i)
-    std::memcpy(part.bytes.data() + i * count * row,
-                cache.bytes.data() + (i * length + first) * row,
-                static_cast<std::size_t>(count * row));
-  return part;
+  return slice_of(cache, {.axis = axis,
+                          .begin = first,
+                          .end = first + count,
+                          .length = cache.shape[static_cast<std::size_t>(axis)]});
 }
 
 // SQNR in dB, at most 200; -inf if the two cannot be compared.
@@ -245,6 +237,8 @@ std::vector<CacheFault> find_cache_faults(const RunDecoder& reference, const Run
   finder.push(prefill.next);
   try {
     return finder.find(runs.step(prefill, std::ssize(prompt)), 1);
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error&) {
     return {};  // the caller's own run reports the error
   }
@@ -263,31 +257,32 @@ bool have_equal_lengths(const RunDecoder& reference, const RunDecoder& candidate
 std::string cache_fault_text(const CacheFault& fault) {
   const std::string when =
       fault.step == 0 ? "after the prompt" : fmt::format("after step {}", fault.step);
-  const std::string figures =
-      std::isfinite(fault.sqnr_db)
-          ? fmt::format("{:.1f} dB, {:.1f} dB", fault.sqnr_db, fault.right_db)
-          : fmt::format("not comparable, {:.1f} dB", fault.right_db);
+  const std::string before = std::isfinite(fault.sqnr_db)
+                                 ? fmt::format("SQNR {:.1f} dB", fault.sqnr_db)
+                                 : "not comparable";
   switch (fault.kind) {
     case CacheFault::Kind::swapped:
-      return fmt::format("caches '{}' and '{}' are swapped: {}, each beside the other's {}",
-                         fault.output, fault.other, when, figures);
+      return fmt::format(
+          "caches '{}' and '{}' are swapped: {}, {} as they are, {:.1f} dB if exchanged",
+          fault.output, fault.other, when, before, fault.right_db);
     case CacheFault::Kind::cut:
       return fmt::format(
           "cache '{}' is cut wrong: {} it holds {} tokens, the reference's {}; they are its "
-          "numbers {} ({} so)",
+          "numbers {} ({} as it is, {:.1f} dB after correction)",
           fault.output, when, fault.candidate_length, fault.reference_length, kept_tokens(fault),
-          figures);
+          before, fault.right_db);
     case CacheFault::Kind::shifted:
       return fmt::format(
-          "cache '{}' is shifted by {} token{}: {}, as it stands and shifted back {}", fault.output,
-          fault.shift, std::abs(fault.shift) == 1 ? "" : "s", when, figures);
+          "cache '{}' is shifted by {} token{}: {}, {} as it is, {:.1f} dB if shifted back",
+          fault.output, fault.shift, std::abs(fault.shift) == 1 ? "" : "s", when, before,
+          fault.right_db);
     case CacheFault::Kind::position: break;
   }
   return fmt::format(
       "positions are off by {:+}: {} the newest token in cache '{}' is the reference's {} place{} "
-      "{} ({} so)",
+      "{} ({} as it is, {:.1f} dB after correction)",
       fault.shift, when, fault.output, std::abs(fault.shift), std::abs(fault.shift) == 1 ? "" : "s",
-      fault.shift > 0 ? "on" : "before", figures);
+      fault.shift > 0 ? "on" : "before", before, fault.right_db);
 }
 
 }  // namespace vernier

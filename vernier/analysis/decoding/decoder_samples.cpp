@@ -246,7 +246,8 @@ std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec
                              : spec.samples    ? *spec.samples
                              : whole           ? default_sequences
                                                : std::max(default_sequences, spec.default_samples);
-  const std::int64_t sequences = (asked * unit + runs - 1) / runs;
+  // all_samples times anything overflows.
+  const std::int64_t sequences = whole ? asked : asked / runs + (asked % runs > 0);
   Inputs inputs = make_prompts(*decoder, target.inputs, spec, target.io, sequences);
   inputs.description +=
       fmt::format(", prompts of {} and {} steps", target.io.prompt_length, target.io.decode_steps);
@@ -255,7 +256,7 @@ std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec
       open_teacher(target, *decoder), std::move(inputs.samples), target.io);
   const std::int64_t size = samples->size();
   const std::int64_t count = spec.sample_index        ? unit
-                             : spec.samples || !whole ? std::min(asked * unit, size)
+                             : spec.samples || !whole ? std::min(asked, size / unit) * unit
                                                       : size;
   inputs.samples = select_samples(std::move(samples), first * unit, count);
   return inputs;

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "vernier/analysis/decoding/decoder_inputs.h"
+#include "vernier/metrics/kernels.h"
+#include "vernier/metrics/similarity.h"
 #include "vernier/metrics/token_scores.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
@@ -57,17 +58,14 @@ std::vector<double> sqnr_of_rows(const Tensor& reference, const Tensor& candidat
                                  std::int64_t rows) {
   std::vector<double> decibels;
   if (reference.shape != candidate.shape || reference.size() % rows != 0) return decibels;
-  const std::int64_t columns = reference.size() / rows;
-  const std::vector<float> expected = to_f32(reference), found = to_f32(candidate);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    double signal = 0, noise = 0;
-    for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
-      const double error = double(expected[i]) - found[i];
-      signal += double(expected[i]) * expected[i];
-      noise += error * error;
-    }
-    decibels.push_back(noise == 0 ? INFINITY : 10 * std::log10(signal / noise));
-  }
+  const Shape columns = {reference.size() / rows};
+  const auto row_of = [&](const Tensor& tensor, std::int64_t row) {
+    const auto bytes = static_cast<std::size_t>(byte_size(tensor.dtype, columns[0]));
+    return TensorView{tensor.name, tensor.dtype, columns,
+                      std::span(tensor.bytes).subspan(row * bytes, bytes)};
+  };
+  for (std::int64_t row = 0; row < rows; ++row)
+    decibels.push_back(sqnr_db(measure_noise(row_of(reference, row), row_of(candidate, row))));
   return decibels;
 }
 
@@ -91,7 +89,9 @@ RunMap map_run(const Model& reference, const Model& candidate, const Decoder& de
   }
   const auto before = expected.find(own ? own->logits : decoder.logits);
   const auto after = found.find(decoder.logits);
-  if (before == expected.end() || after == found.end()) return map;
+  if (before == expected.end() || after == found.end() ||
+      before->second.shape != after->second.shape)
+    return map;
   std::vector<float> first(static_cast<std::size_t>(before->second.shape.back()));
   std::vector<float> second = first;
   for (std::int64_t row = 0; row < std::ssize(tokens); ++row) {

@@ -17,7 +17,8 @@ struct RunMap {
   std::vector<std::int64_t> tokens;
   std::vector<std::string> rows;             // "layer 2, attention", "layer 2, MLP", "head"
   std::vector<std::vector<double>> sqnr_db;  // by row, then by token; inf if equal
-  std::vector<double> kl;                    // by token, in nats
+  // By token, in nats; empty if the logits of the two models differ in shape.
+  std::vector<double> kl;
   bool operator==(const RunMap&) const = default;
 };
 

@@ -21,13 +21,15 @@ std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const D
     std::string term(part.begin(), part.end());
     std::erase(term, ' ');
     const auto axis = std::ranges::find(axes, term, &DynamicAxis::name);
-    if (axis != axes.end())
-      sum += sizes[axis - axes.begin()];
-    else if (std::int64_t number = 0;
-             std::from_chars(term.data(), term.data() + term.size(), number).ec == std::errc())
-      sum += number;
-    else
-      return std::nullopt;
+    std::int64_t number = 0;
+    if (axis != axes.end()) {
+      number = sizes[axis - axes.begin()];
+    } else {
+      const char* end = term.data() + term.size();
+      const auto [at, error] = std::from_chars(term.data(), end, number);
+      if (error != std::errc() || at != end) return std::nullopt;
+    }
+    sum += number;
   }
   return sum;
 }

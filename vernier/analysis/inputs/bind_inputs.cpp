@@ -163,8 +163,8 @@ class Binding {
     // The only input of a TorchScript module needs no warning.
     if (targets_.size() == 1 && sources_.size() == 1 && !targets_[target].ranked) return;
     warn(
-        "input '{}' also feeds the reference's '{}', which is in the same place; --map-input "
-        "{}={} says so",
+        "input '{}' is bound to the reference's '{}' by position only; confirm with --map-input "
+        "{}={}",
         sources_[source].name, targets_[target].name, targets_[target].name, sources_[source].name);
   }
 

@@ -17,6 +17,7 @@
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -221,6 +222,8 @@ bool can_run(CalibrationProbe& probe, const InputTarget& target, const Model* re
         bind_inputs(target.onnx->inputs(), reference->inputs(), target.io);
     beside.run(apply_bindings(bindings, beside.inputs(), sample));
     return true;
+  } catch (const Stopped&) {
+    throw;
   } catch (const Error&) {
     return false;
   }

@@ -28,12 +28,8 @@ struct SequenceSample {
 class PairOverSteps {
  public:
   PairOverSteps(std::string name, const SimilarityOptions& options, std::int64_t steps);
-  // `run` counts through all samples; the runs of a sample come in order.
-  void add(std::int64_t run, const TensorView& reference, const TensorView& candidate) {
-    measure(run, reference, candidate);
-    if (run % steps_ == steps_ - 1) add(run / steps_, take());
-  }
-  // The same in parts: measure() each run of a sample, take() what was measured, and add() it.
+  // measure() each run of a sample, take() what was measured, and add() it. `run` counts through
+  // all samples; the runs of a sample come in order.
   void measure(std::int64_t run, const TensorView& reference, const TensorView& candidate);
   SequenceSample take() {
     reference_.clear();

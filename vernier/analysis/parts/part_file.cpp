@@ -202,9 +202,15 @@ PartJournal::~PartJournal() {
 
 // A run may have been killed while it wrote the first two lines.
 bool PartJournal::has_header() const {
-  std::string begin(std::size_t{1} << 20, '\0');
-  const ssize_t read = pread(descriptor_, begin.data(), begin.size(), 0);
-  return read > 0 && std::ranges::count(begin, '\n') >= 2;
+  std::string block(std::size_t{1} << 16, '\0');
+  std::int64_t at = 0, lines = 0;
+  while (lines < 2) {
+    const ssize_t read = pread(descriptor_, block.data(), block.size(), at);
+    if (read <= 0) return false;
+    lines += std::count(block.begin(), block.begin() + read, '\n');
+    at += read;
+  }
+  return true;
 }
 
 // Waits up to 3 s: a run that was just killed may take a moment to release the file.

@@ -57,7 +57,6 @@ class SampleRecords {
   std::vector<Key> keys() const;
   // Whether every sample that is to be measured here, out of `total`, has a record.
   bool has_own(const std::string& section, std::int64_t total) const;
-  Shard shard() const { return shard_; }
 
  private:
   Shard shard_;

@@ -15,6 +15,7 @@
 #include "vernier/analysis/task/predictions.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -92,17 +93,23 @@ class TaskRun {
   Answers answers(Loader& loader, const std::string& section) {
     Answers answers{Predictions(options_.task), Predictions(options_.task)};
     bool complete = true;
-    for (std::int64_t number = 0, block = 0; block < loader.blocks() && !interrupted_; ++block) {
-      const auto measured = answers_of_block(loader, section, block, number);
-      complete &= measured.has_value();
-      if (!measured) continue;
-      if (measured->is_run) {
-        if (++number == 1) note_batch_dependence(measured->alone_db);
-        require_same_classes(*measured);
-        answers.add(*measured);
+    try {
+      for (std::int64_t number = 0, block = 0; block < loader.blocks() && !interrupted_; ++block) {
+        const auto measured = answers_of_block(loader, section, block, number);
+        complete &= measured.has_value();
+        if (!measured) continue;
+        if (measured->is_run) {
+          if (++number == 1) note_batch_dependence(measured->alone_db);
+          require_same_classes(*measured);
+          answers.add(*measured);
+        }
+        done_ += measured->report.used;
+        if (options_.progress) interrupted_ = !options_.progress(done_, total_) && done_ < total_;
       }
-      done_ += measured->report.used;
-      if (options_.progress) interrupted_ = !options_.progress(done_, total_) && done_ < total_;
+    } catch (const Stopped&) {
+      if (answers.candidate.examples() == 0) throw;
+      run_group()->resume();
+      interrupted_ = true;
     }
     incomplete_ |= !complete;
     if (complete && !interrupted_) loader.finish();

@@ -26,8 +26,6 @@ std::optional<Task> parse_task(std::string_view name) {
   return static_cast<Task>(found - names.begin());
 }
 
-std::string_view task_name(Task task) { return names[static_cast<std::size_t>(task)]; }
-
 std::span<const std::string_view> task_names() { return names; }
 
 Needs task_needs(Task task) {

@@ -22,7 +22,6 @@ enum class Task {
 };
 
 std::optional<Task> parse_task(std::string_view name);
-std::string_view task_name(Task task);
 std::span<const std::string_view> task_names();
 
 struct TaskOptions {

@@ -46,7 +46,7 @@ template <typename Archive>
 void fields(Archive& archive, TaggedWords& tagged) {
   std::vector<std::pair<std::string, EntityCounts>> types(tagged.types.begin(), tagged.types.end());
   archive(types, tagged.right, tagged.words);
-  tagged.types = {types.begin(), types.end()};
+  if constexpr (std::is_same_v<Archive, RecordReader>) tagged.types = {types.begin(), types.end()};
 }
 
 template <typename Archive>

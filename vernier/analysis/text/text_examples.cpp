@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -34,6 +35,15 @@ const std::vector<std::pair<std::string, std::string>> usual_texts = {{"text", "
                                                                       {"sentence", ""},
                                                                       {"content", ""},
                                                                       {"review", ""}};
+
+// A number in digits alone; nullopt for other texts, and for numbers above 64 bits.
+std::optional<std::int64_t> whole_number(const std::string& digits) {
+  std::int64_t number = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [at, error] = std::from_chars(digits.data(), end, number);
+  const bool whole = error == std::errc() && at == end && !digits.starts_with('-');
+  return whole ? std::optional(number) : std::nullopt;
+}
 
 class RowReader {
  public:
@@ -121,7 +131,7 @@ class RowReader {
     const std::string name = value.get<std::string>();
     for (const auto& [number, known] : labels_)
       if (known == name) return number;
-    if (!name.empty() && name.find_first_not_of("0123456789") == name.npos) return std::stoll(name);
+    if (const auto number = whole_number(name)) return *number;
     std::vector<std::string> known;
     for (const auto& [number, text] : labels_) known.push_back(text);
     throw Error(fmt::format(
@@ -137,7 +147,10 @@ class RowReader {
     const Json& tags = column("label", {"ner_tags", "tags", "labels", "pos_tags"});
     if (!words.is_array() || !tags.is_array() || words.size() != tags.size())
       fail("lists of as many words as tags");
-    for (const Json& word : words) example.text.words.push_back(word.get<std::string>());
+    for (const Json& word : words) {
+      if (!word.is_string()) fail("words that are texts");
+      example.text.words.push_back(word.get<std::string>());
+    }
     for (const Json& tag : tags) {
       if (tag.is_string()) {
         example.tags.push_back(tag.get<std::string>());
@@ -154,13 +167,20 @@ class RowReader {
   TextExample question() const {
     TextExample example{
         .text = {.text = string_of("text", {"question"}), .pair = string_of("pair", {"context"})}};
-    const Json& answers = column("label", {"answers", "answer"});
-    const Json& texts = answers.is_object() && answers.contains("text") ? answers["text"] : answers;
-    if (texts.is_string()) example.answers = {texts.get<std::string>()};
-    if (texts.is_array())
-      for (const Json& text : texts)
-        if (text.is_string()) example.answers.push_back(text.get<std::string>());
+    add_answers(column("label", {"answers", "answer"}), example.answers);
     return example;
+  }
+
+  // Answers are a text, an object with such answers as "text", or a list of these; null is none.
+  void add_answers(const Json& json, std::vector<std::string>& answers) const {
+    if (json.is_string())
+      answers.push_back(json.get<std::string>());
+    else if (json.is_array())
+      for (const Json& each : json) add_answers(each, answers);
+    else if (json.is_object() && json.contains("text"))
+      add_answers(json["text"], answers);
+    else if (!json.is_null())
+      fail("answers that are texts, or objects with a text");
   }
 
   TextTask task_;
@@ -204,9 +224,8 @@ std::map<std::int64_t, std::string> read_label_names(
     if (!config.is_object() || !config.contains("id2label") || !config["id2label"].is_object())
       continue;
     for (const auto& [number, name] : config["id2label"].items())
-      if (name.is_string() && !number.empty() &&
-          number.find_first_not_of("0123456789") == number.npos)
-        labels[std::stoll(number)] = name.get<std::string>();
+      if (const auto label = whole_number(number); label && name.is_string())
+        labels[*label] = name.get<std::string>();
     if (!labels.empty()) return labels;
   }
   return labels;

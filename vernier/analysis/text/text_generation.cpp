@@ -270,7 +270,9 @@ class TextEvaluation {
     std::vector<WorstToken>& worst = result_.worst;
     const auto& [block, position, score] = scored;
     if (score.kl == 0) return;
-    const auto is_worse = [](double kl, double than) { return kl > than || std::isnan(kl); };
+    const auto is_worse = [](double kl, double than) {
+      return kl > than || (std::isnan(kl) && !std::isnan(than));
+    };
     if (std::ssize(worst) == options_.worst &&
         (worst.empty() || !is_worse(score.kl, worst.back().kl)))
       return;

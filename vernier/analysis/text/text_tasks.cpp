@@ -12,6 +12,7 @@
 #include "vernier/analysis/text/text_answers.h"
 #include "vernier/analysis/text/text_runner.h"
 #include "vernier/error.h"
+#include "vernier/runtime/stopping.h"
 
 namespace vernier {
 namespace {
@@ -217,16 +218,21 @@ TaskResult evaluate_text_task(const TextTaskModels& models, const Tokenizer& tok
   const std::int64_t runs = text_task_runs(total, options.batch);
   SampleRecords* records = options.records;
   bool go_on = !options.progress || options.progress(0, total);
-  for (std::int64_t i = 0; i < runs && go_on; ++i) {
-    const auto record = records ? records->find(text_task_section, i) : std::nullopt;
-    if (!record && records && !records->runs(i, runs)) continue;  // measured elsewhere
-    const std::int64_t first = i * options.batch;
-    const auto group = examples.subspan(first, std::min(options.batch, total - first));
-    const AnswersOfBoth both = record ? from_record<AnswersOfBoth>(*record)
-                                      : run.answer(encoded.group(group, first), i == 0);
-    if (!record && records) records->keep(text_task_section, i, to_record(both));
-    run.add(group, both);
-    if (options.progress) go_on = options.progress(first + std::ssize(group), total);
+  try {
+    for (std::int64_t i = 0; i < runs && go_on; ++i) {
+      const auto record = records ? records->find(text_task_section, i) : std::nullopt;
+      if (!record && records && !records->runs(i, runs)) continue;  // measured elsewhere
+      const std::int64_t first = i * options.batch;
+      const auto group = examples.subspan(first, std::min(options.batch, total - first));
+      const AnswersOfBoth both = record ? from_record<AnswersOfBoth>(*record)
+                                        : run.answer(encoded.group(group, first), i == 0);
+      if (!record && records) records->keep(text_task_section, i, to_record(both));
+      run.add(group, both);
+      if (options.progress) go_on = options.progress(first + std::ssize(group), total);
+    }
+  } catch (const Stopped&) {
+    if (run.answered() == 0) throw;
+    run_group()->resume();
   }
   const bool interrupted = run.answered() < total;
   if (records && records->is_part()) return {.interrupted = interrupted};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "vernier/analysis/limits.h"
 #include "vernier/error.h"
 #include "vernier/json.h"
 
@@ -22,15 +23,6 @@ std::optional<double> number_of(const Json& json) {
   if (json == "inf") return infinity;
   if (json == "-inf") return -infinity;
   return json == "nan" ? std::optional(std::nan("")) : std::nullopt;
-}
-
-// By the table of similarity metrics; of other metrics, losses are better if lower.
-Better better_of(std::string_view metric) {
-  for (const Metric& known : similarity_metrics)
-    if (metric.starts_with(known.name)) return known.better;
-  for (const std::string_view loss : {"perplexity", "nll", "kl", "errors"})
-    if (metric.starts_with(loss)) return Better::lower;
-  return Better::higher;
 }
 
 // The worst value of a number over rows; NaN is worse than all. nullopt if no row has it.

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/analysis/parts/cpu.h"
@@ -44,12 +45,12 @@ constexpr std::array without_effect = {"checkpoint",   "detail",        "host-ti
 
 // The hash of the program itself: a changed build may measure differently under the same version.
 std::string library_hash() {
-  std::string hashes;
+  std::set<std::string> hashes;  // the order of a folder differs between machines
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(installation_folder(), error))
     if (entry.is_regular_file() && entry.path().filename().string().starts_with("libvernier"))
-      hashes += model_hash(entry.path());
-  return hashes;
+      hashes.insert(model_hash(entry.path()));
+  return fmt::format("{}", fmt::join(hashes, ""));
 }
 
 std::string key_of(const ZooFacts& facts) {
@@ -213,7 +214,7 @@ ZooCache::ZooCache(fs::path folder) : folder_(std::move(folder)) {
   if (!json || !json->contains("rows")) return;
   try {
     for (const Json& row : json->at("rows"))
-      last_[row.at("model").get<std::string>() + " " + row.at("precision").get<std::string>()] = {
+      last_[{row.at("model").get<std::string>(), row.at("precision").get<std::string>()}] = {
           last_of(row), row.at("facts").get<std::map<std::string, std::string>>()};
   } catch (const Json::exception&) {
     last_.clear();
@@ -260,7 +261,7 @@ void ZooCache::adopt_model(const ZooEntry& entry, const ZooPlan& plan) const {
 }
 
 void ZooCache::compare_with_last(const ZooFacts& facts, ZooRow& row) const {
-  const auto found = last_.find(row_name(row.entry));
+  const auto found = last_.find({row.entry.model, row.entry.precision});
   if (found == last_.end()) return;
   row.last = found->second.result;
   std::map<std::string, std::string> before = found->second.facts;

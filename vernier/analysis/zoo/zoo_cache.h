@@ -76,7 +76,7 @@ class ZooCache {
     std::map<std::string, std::string> facts;
   };
   std::filesystem::path folder_;
-  std::map<std::string, Last> last_;  // by row
+  std::map<std::pair<std::string, std::string>, Last> last_;  // by model and precision
 };
 
 }  // namespace vernier

@@ -47,10 +47,10 @@ Json parse_once(const Place& place, std::string_view text) {
   };
   try {
     Json json = Json::parse(text, watch);
-    if (!doubled.empty()) place.fail(fmt::format("'{}' is there twice; leave one out", doubled));
+    if (!doubled.empty()) place.fail(fmt::format("key '{}' occurs twice; remove one", doubled));
     return json;
   } catch (const Json::exception& error) {
-    place.fail(fmt::format("is no JSON ({})", json_reason(error)));
+    place.fail(fmt::format("is not valid JSON ({})", json_reason(error)));
   }
 }
 
@@ -121,7 +121,8 @@ void read_settings(const Json& json, const Place& place, ZooEntry& entry) {
     const std::vector<std::string> known = zoo_commands();
     if (std::ranges::find(known, command) == known.end())
       place.at("command").fail(
-          fmt::format("'{}' measures nothing here; {} do", command, fmt::join(known, ", ")));
+          fmt::format("'{}' is not a command that a zoo can run; use one of {}", command,
+                      fmt::join(known, ", ")));
     entry.command = command;
   }
   if (const std::string metric = text_at(json, place, "metric"); !metric.empty())
@@ -182,8 +183,10 @@ std::string row_file_name(const ZooEntry& entry) {
       readable,
       [](unsigned char c) { return !std::isalnum(c) && c != '.' && c != '_' && c != '-'; }, '_');
   if (readable.starts_with('.')) readable.front() = '_';
-  return readable == name ? name
-                          : fmt::format("{}-{}", readable, content_hash(name).text().substr(0, 8));
+  // With a dot in the precision, "a" and "b.c" would be what "a.b" and "c" are.
+  if (readable == name && entry.precision.find('.') == std::string::npos) return name;
+  const std::string hash = content_hash(entry.model + "\n" + entry.precision).text();
+  return fmt::format("{}-{}", readable, hash.substr(0, 8));
 }
 
 std::vector<std::string> zoo_commands() { return {"eval", "debug", "layers", "check", "diagnose"}; }

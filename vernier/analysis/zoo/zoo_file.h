@@ -27,8 +27,8 @@ struct ZooEntry {
 
 // "resnet18 int8"
 std::string row_name(const ZooEntry& entry);
-// "resnet18.int8", usable as a file or folder name: other characters are replaced, and a hash then
-// keeps names apart.
+// "resnet18.int8", usable as a file or folder name and different for every row: other characters
+// are replaced, and a hash then keeps names apart.
 std::string row_file_name(const ZooEntry& entry);
 
 // The models of a team, and how each is measured. Paths start from the file's folder.
