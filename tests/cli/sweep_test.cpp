@@ -142,12 +142,8 @@ TEST_F(Sweep, other_options_are_another_sweep) {
 }
 
 TEST_F(Sweep, options_of_blocks_are_of_the_precisions_that_have_them) {
-  const std::vector<std::string> blocks = {"--block-size",
-                                           "16",
-                                           "--data",
-                                           mnist + "mnist_inputs.npz",
-                                           "--samples",
-                                           "16"};
+  const std::vector<std::string> blocks = {
+      "--block-size", "16", "--data", mnist + "mnist_inputs.npz", "--samples", "16"};
   EXPECT_EQ(sweep("w8,int4", blocks).exit_code, 0);
   expect_error(sweep("w8", blocks), "are of weights in blocks");
 }

@@ -44,8 +44,8 @@ TEST(VerdictReport, a_doubt_says_what_to_give) {
                     {DoubtKind::clipping, "conv1", 0.125, 0.03}};
   EXPECT_EQ(text(verdict),
             "INCONCLUSIVE: these inputs are unlike the calibration data (S 0.95 > 0.4): give "
-            "--dataset or --input-data; the quantizer of conv1 clips 12.5 % (> 3 %): calibrate it "
-            "on such inputs");
+            "--dataset or --input-data; the quantizer of conv1 clips 12.5 % of its values (> 3 %): "
+            "calibrate it on inputs like these");
   verdict.doubts = {{DoubtKind::other_calibration, "", 0.953, 0.4}};
   EXPECT_EQ(text(verdict),
             "INCONCLUSIVE: these inputs are unlike those that the candidate was calibrated on (S "

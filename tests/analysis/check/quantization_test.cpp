@@ -155,9 +155,9 @@ TEST(QuantizationCheck, a_range_that_the_operator_cannot_fill_is_found) {
   EXPECT_EQ(calibration(model(1.0F / 255)), "none");
   const TemporaryDirectory folder;
   model(0.1F).save(folder / "wide.onnx");
-  EXPECT_EQ(told(check(folder / "wide.onnx", {.only = {"unfilled-range"}}).findings,
-                 "unfilled-range"),
-            calibration(model(0.1F)))
+  EXPECT_EQ(
+      told(check(folder / "wide.onnx", {.only = {"unfilled-range"}}).findings, "unfilled-range"),
+      calibration(model(0.1F)))
       << "it is found when nothing else is asked for, too";
 }
 

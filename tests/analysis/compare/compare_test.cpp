@@ -167,7 +167,7 @@ TEST_F(Compare, as_many_outputs_of_other_names_pair_by_position_with_a_warning) 
   const CompareResult result = run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
   ASSERT_EQ(result.outputs.size(), 1u);
   EXPECT_EQ(result.outputs[0].name, "b");
-  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("'b' is compared with the reference's 'a'")));
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("'b' is paired with the reference's 'a'")));
 }
 
 TEST_F(Compare, outputs_of_other_names_and_shapes_have_to_be_mapped) {
