@@ -82,8 +82,7 @@ std::vector<std::vector<Tensor>> drawn() {
   return all;
 }
 
-CompareResult compared(const Model& candidate) {
-  const Model reference = float_network();
+CompareResult compared(const Model& candidate, const Model& reference = float_network()) {
   Drawn samples;
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
@@ -544,6 +543,43 @@ TEST(FurtherRuns, a_rounded_constant_of_a_float16_candidate_excuses_little) {
     EXPECT_EQ(result.evidence.structure->unswitched, 1);
     EXPECT_TRUE(result.evidence.structure->only_fine);
     EXPECT_EQ(result.verdict.outcome, right ? Outcome::pass : Outcome::inconclusive)
+        << result.evidence.structure->sqnr_db;
+  }
+}
+
+// A GroupNorm, as exporters write it, whose scale of ones is quantized. Other groups have another
+// number of ones, which no constant of the reference is.
+TEST(FurtherRuns, a_quantized_scale_of_ones_excuses_no_other_groups) {
+  const auto network = [](std::int64_t groups) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+    builder.weight(normal("w1", {8, 4, 1, 1}, 0.3F, 1))
+        .weight(tensor_of<std::int64_t>("grouped", DType::i64, {3}, {0, groups, -1}))
+        .weight(tensor_of<std::int64_t>("whole", DType::i64, {4}, {1, 8, 8, 8}))
+        .weight(tensor_of("one", DType::f32, {groups}, std::vector<float>(groups, 1)))
+        .weight(tensor_of("zero", DType::f32, {groups}, std::vector<float>(groups, 0)));
+    builder.node("Conv", {"x", "w1"}, {"a"})
+        .node("Reshape", {"a", "grouped"}, {"b"})
+        .node("InstanceNormalization", {"b", "one", "zero"}, {"c"})
+        .node("Reshape", {"c", "whole"}, {"y"});
+    return builder.model();
+  };
+  for (const std::int64_t groups : {4, 2}) {
+    Model candidate = quantized_copy(network(groups), drawn());
+    const std::vector<std::uint8_t> codes(static_cast<std::size_t>(groups), 255);
+    GraphBuilder added;
+    added.weight(tensor_of("one_quantized", DType::u8, {groups}, codes))
+        .weight(tensor_of<float>("one_scale", DType::f32, {}, {1.0F / 255}))
+        .node("DequantizeLinear", {"one_quantized", "one_scale"}, {"one_real"});
+    added.graph().mutable_node(0)->set_name("one_dequantize");
+    candidate.graph().mutable_initializer()->MergeFrom(added.graph().initializer());
+    first(candidate, "InstanceNormalization").set_input(1, "one_real");
+    candidate.graph().mutable_node()->MergeFrom(added.graph().node());
+    sort_nodes(candidate);
+    const CompareResult result = compared(candidate, network(4));
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_EQ(result.evidence.structure->unswitched, 0);
+    EXPECT_EQ(result.verdict.outcome, groups == 4 ? Outcome::pass : Outcome::fail)
         << result.evidence.structure->sqnr_db;
   }
 }

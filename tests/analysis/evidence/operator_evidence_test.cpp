@@ -99,6 +99,32 @@ TEST(MissingActivations, quantizers_behind_nodes_without_names_each_stand_for_on
   EXPECT_EQ(find_missing_activations(plain.model(), candidate), std::nullopt);
 }
 
+// x -> Neg -> a Clip to -4 and 4, or a quantizer with this scale that has its name, from -128 to
+// 127.
+Model clamped(std::optional<float> scale) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{4}}).node("Neg", {"x"}, {"n"});
+  if (!scale)
+    return builder.weight(tensor_of<float>("low", DType::f32, {}, {-4}))
+        .weight(tensor_of<float>("high", DType::f32, {}, {4}))
+        .node("Clip", {"n", "low", "high"}, {"y"})
+        .output("y")
+        .model();
+  return builder.weight(tensor_of<float>("s", DType::f32, {}, {*scale}))
+      .weight(tensor_of<std::int8_t>("z", DType::i8, {}, {0}))
+      .node("QuantizeLinear", {"n", "s", "z"}, {"q"})
+      .node("DequantizeLinear", {"q", "s", "z"}, {"y"})
+      .output("y")
+      .model();
+}
+
+TEST(MissingActivations, a_quantizer_within_the_bounds_stands_for_a_clip) {
+  const Model clip = clamped(std::nullopt);
+  EXPECT_EQ(find_missing_activations(clip, clamped(1.0F / 128)), std::nullopt);
+  EXPECT_EQ(find_missing_activations(clip, clamped(4.0F / 127.5F)), std::nullopt);
+  EXPECT_TRUE(find_missing_activations(clip, clamped(6.0F / 128)));
+}
+
 // x -> Clip(0, high) -> Pad(mode) -> Mul by factor -> y, or `op` in the Clip's place.
 Model bounded(float high, float factor = 1, const std::string& op = "Clip",
               const std::string& mode = "constant") {

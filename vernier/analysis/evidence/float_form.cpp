@@ -16,14 +16,24 @@
 namespace vernier {
 namespace {
 
+// Whether the constant holds one number, or it and zeros, and the range ends there: nothing of it
+// is rounded. Many a scale of a normalisation is 1 in every channel.
+bool is_exact(std::span<const double> values, std::span<const double> steps) {
+  constexpr double last_code = 127;
+  const double number =
+      values.empty()
+          ? 0
+          : *std::ranges::max_element(values, {}, [](double value) { return std::abs(value); });
+  return steps.size() == 1 && std::abs(number / steps[0]) >= last_code - 0.5 &&
+         std::ranges::all_of(values, [&](double value) { return value == 0 || value == number; });
+}
+
 // Whether the rounding error of a constant is too small to show in the outputs.
 bool is_fine(const QuantizedWeight& constant) {
   const std::vector<double> values = to_f64(constant.real());
   const std::vector<double> steps = to_f64(constant.quantizer.scale);
   if (steps.empty()) return false;
-  // A scalar is the end of its own range, so it is stored exactly.
-  constexpr double last_code = 127;
-  if (values.size() == 1 && std::abs(values[0] / steps[0]) >= last_code - 0.5) return true;
+  if (is_exact(values, steps)) return true;
   if (constant.quantizer.dtype != DType::i32) return false;
   double signal = 0, noise = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {

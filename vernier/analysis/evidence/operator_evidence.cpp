@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
 
@@ -154,13 +155,23 @@ Counted count_activations(const ModelIndex& model) {
   return counted;
 }
 
-// The quantizers without negative codes on tensors that may be negative: they act as a Relu.
-std::int64_t clipping_quantizers(const ModelIndex& model) {
+// Whether the quantizer has no values beyond the bounds of the Clip that it replaces, rounded.
+bool replaces_clip(const ModelIndex& reference, const ModelIndex& model,
+                   const QuantizedActivation& activation, const RealRange& range) {
+  const auto folded =
+      fold_clip(reference, model, activation, find_counterpart(reference, activation)).folded;
+  return folded && range.low >= folded->low - range.step && range.high <= folded->high + range.step;
+}
+
+// The quantizers that act as an activation: without negative codes on a tensor that may be
+// negative, or in the place of a Clip of the reference.
+std::int64_t clipping_quantizers(const ModelIndex& reference, const ModelIndex& model) {
   std::set<std::string> tensors;  // a set, since nodes may have no names
   for (const QuantizedActivation& activation : find_quantization(model).activations) {
     if (activation.dynamic || activation.writer_op.empty()) continue;
     const auto range = representable_range(activation.quantizer);
-    if (!range || range->low < 0) continue;
+    if (!range || (range->low < 0 && !replaces_clip(reference, model, activation, *range)))
+      continue;
     const std::string_view op = without_prefix(activation.writer_op);
     const bool keeps_sign =
         is_among(carriers, op) ||
@@ -194,7 +205,7 @@ std::optional<MissingActivations> find_missing_activations(const Model& referenc
   for (const auto& [kind, worth] : expected.worth) {
     MissingActivations missing{.reference = worth, .candidate = found.worth[kind]};
     if (missing.candidate >= worth) continue;
-    if (kind == Kind::clip) missing.quantizers = clipping_quantizers(found_index);
+    if (kind == Kind::clip) missing.quantizers = clipping_quantizers(expected_index, found_index);
     const std::int64_t rest = worth - missing.candidate - missing.quantizers;
     if (rest <= 0) continue;
     const Written first = first_missing(expected.written[kind], found.written[kind], rest);
