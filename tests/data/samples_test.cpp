@@ -27,6 +27,24 @@ TEST(Samples, a_selection_of_a_selection_counts_from_the_start) {
   EXPECT_EQ(some->sample(0), ten()->sample(5));
 }
 
+TEST(Samples, may_be_spread_over_all) {
+  const auto numbers = [](std::int64_t most, std::int64_t steps) {
+    const auto all = ten();
+    const auto some = spread_samples(*all, most, steps);
+    std::vector<std::int64_t> found;
+    for (std::int64_t i = 0; i < some->size(); ++i) {
+      found.push_back(some->number(i));
+      EXPECT_EQ(some->sample(i), all->sample(found.back()));
+    }
+    return found;
+  };
+  using Numbers = std::vector<std::int64_t>;
+  EXPECT_EQ(numbers(4, 1), (Numbers{0, 3, 6, 9}));
+  EXPECT_EQ(numbers(1, 1), (Numbers{0}));
+  EXPECT_EQ(numbers(2, 3), (Numbers{0, 1, 2, 6, 7, 8}));
+  EXPECT_EQ(numbers(20, 5), (Numbers{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
 TEST(Samples, more_than_there_are_is_an_error) {
   EXPECT_THROW(select_samples(ten(), 0, 11), Error);
   EXPECT_THROW(select_samples(ten(), 10, 1), Error);

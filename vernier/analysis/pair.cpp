@@ -105,6 +105,17 @@ double pooled_sqnr(const std::vector<SampleEnergy>& samples) {
   return sum.noise == 0 ? INFINITY : 10 * std::log10(sum.signal / sum.noise);
 }
 
+double median_sqnr(const std::vector<SampleEnergy>& samples) {
+  std::vector<double> ratios;
+  for (const SampleEnergy& sample : samples)
+    ratios.push_back(sample.noise == 0 ? INFINITY : sample.signal / sample.noise);
+  std::erase_if(ratios, [](double ratio) { return std::isnan(ratio); });
+  if (ratios.empty()) return INFINITY;
+  const auto middle = ratios.begin() + (std::ssize(ratios) - 1) / 2;
+  std::ranges::nth_element(ratios, middle);
+  return 10 * std::log10(*middle);
+}
+
 // nullopt for floats, which rounding changes.
 std::optional<double> equal_share_of(const TensorView& reference, const TensorView& candidate) {
   if (is_float(reference.dtype) || is_float(candidate.dtype)) return std::nullopt;
@@ -202,6 +213,7 @@ PairResult PairAccumulator::result() const {
   pair.similarity = similarity_.result();
   pair.worst_against_mean_db = worst_against_mean(energies_);
   pair.pooled_sqnr_db = pooled_sqnr(energies_);
+  pair.median_sqnr_db = median_sqnr(energies_);
   if (!equal_shares_.empty())
     pair.equal_share = std::accumulate(equal_shares_.begin(), equal_shares_.end(), 0.0) /
                        static_cast<double>(equal_shares_.size());

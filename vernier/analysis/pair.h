@@ -43,6 +43,7 @@ struct PairResult {
   double worst_against_mean_db = 0;
   // Signal over noise, each summed over all samples that have noise.
   double pooled_sqnr_db = 0;
+  double median_sqnr_db = 0;  // at least half of the samples have this or less
   bool operator==(const PairResult&) const = default;
 };
 

@@ -28,6 +28,29 @@ class SampleWindow : public Samples {
   std::int64_t count_;
 };
 
+class SpreadSamples : public Samples {
+ public:
+  SpreadSamples(Samples& all, std::int64_t most, std::int64_t steps)
+      : all_(all),
+        steps_(steps),
+        sequences_(all.size() / steps),
+        chosen_(std::min(most, sequences_)) {}
+
+  std::int64_t size() const override { return chosen_ * steps_; }
+  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(place(index)); }
+  std::optional<Tensor> labels(std::int64_t index) override { return all_.labels(place(index)); }
+  std::int64_t number(std::int64_t index) const override { return all_.number(place(index)); }
+
+ private:
+  std::int64_t place(std::int64_t index) const {
+    const std::int64_t gaps = std::max<std::int64_t>(chosen_ - 1, 1);
+    return index / steps_ * (sequences_ - 1) / gaps * steps_ + index % steps_;
+  }
+
+  Samples& all_;
+  std::int64_t steps_, sequences_, chosen_;
+};
+
 }  // namespace
 
 std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64_t first,
@@ -43,6 +66,10 @@ std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64
 
 std::unique_ptr<Samples> first_samples(Samples& all, std::int64_t most) {
   return std::make_unique<SampleWindow>(all, 0, std::min(most, all.size()));
+}
+
+std::unique_ptr<Samples> spread_samples(Samples& all, std::int64_t most, std::int64_t steps) {
+  return std::make_unique<SpreadSamples>(all, most, steps);
 }
 
 }  // namespace vernier

@@ -33,4 +33,8 @@ std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64
 // The first `most` samples, or all if there are fewer. `all` must outlive the result.
 std::unique_ptr<Samples> first_samples(Samples& all, std::int64_t most);
 
+// At most `most` sequences of `steps` samples each, evenly over all, from the first to the last:
+// neighbours may be alike. `all` must outlive the result.
+std::unique_ptr<Samples> spread_samples(Samples& all, std::int64_t most, std::int64_t steps = 1);
+
 }  // namespace vernier

@@ -159,25 +159,10 @@ class GraphReader {
                     .quantizer = *weight_quantizer,
                     .real = dequantizing(*weight, *weight_quantizer)},
                    node.output(0), found);
-    } else if (source && source->op_type() == "Gather" && stored(source->input(0))) {
-      add_gathered(*source, node, found);
-    } else if (const NodeProto* gather = moved_rows(source)) {
-      add_unread(UnreadQuantization::Reason::computed_weight, *gather, found);
+    } else if (const auto rows = gathered_rows(index_, source);
+               !rows.empty() && stored(rows[0]->input(0))) {
+      add_gathered(*rows[0], node, found);
     }
-  }
-
-  // The Gather of a stored table whose rows are transposed or reshaped before they are dequantized;
-  // null if the node is not such a chain.
-  const NodeProto* moved_rows(const NodeProto* node) const {
-    constexpr int most_steps = 8;  // nodes of a damaged file may form a cycle
-    for (int step = 0; step < most_steps && node && node->input_size() > 0; ++step) {
-      if (is_op(*node, "Gather")) return stored(node->input(0)) ? node : nullptr;
-      if (!is_op(*node, "Transpose") && !is_op(*node, "Reshape") && !is_op(*node, "Squeeze") &&
-          !is_op(*node, "Unsqueeze") && !is_op(*node, "Identity"))
-        return nullptr;
-      node = index_.producer(node->input(0));
-    }
-    return nullptr;
   }
 
   // Rows of a stored table that are dequantized: an embedding.
@@ -453,6 +438,21 @@ std::optional<int> matrix_output_axis(const GraphIndex& index, const std::string
     axis = found;
   }
   return axis;
+}
+
+std::vector<const NodeProto*> gathered_rows(const GraphIndex& graph, const NodeProto* last) {
+  constexpr int most_steps = 8;  // nodes of a damaged file may form a cycle
+  std::vector<const NodeProto*> rows;
+  for (const NodeProto* node = last;
+       node && node->input_size() > 0 && std::ssize(rows) < most_steps;
+       node = graph.producer(node->input(0))) {
+    rows.insert(rows.begin(), node);
+    if (is_op(*node, "Gather")) return rows;
+    if (!is_op(*node, "Transpose") && !is_op(*node, "Reshape") && !is_op(*node, "Squeeze") &&
+        !is_op(*node, "Unsqueeze") && !is_op(*node, "Identity"))
+      return {};
+  }
+  return {};
 }
 
 Quantization find_quantization(const ModelIndex& index) {

@@ -82,6 +82,12 @@ int output_channel_axis(const vernier_onnx::NodeProto& reader, int input);
 // another operator reads it, or if nothing does.
 std::optional<int> matrix_output_axis(const GraphIndex& graph, const std::string& matrix);
 
+// The Gather that `last` passes on the rows of, and the nodes behind it that only move them
+// (Transpose, Reshape and the like), up to `last`; empty if `last` does not end such a chain. A
+// quantizer with one scale commutes with them.
+std::vector<const vernier_onnx::NodeProto*> gathered_rows(const GraphIndex& graph,
+                                                          const vernier_onnx::NodeProto* last);
+
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind
 // DequantizeLinear, a Q-DQ pair or a Gather, QOperator nodes, the operators of dynamic quantization
 // (DynamicQuantizeLinear, ConvInteger, MatMulInteger, MatMulIntegerToFloat, DynamicQuantizeMatMul)

@@ -134,8 +134,10 @@ class GraphSwitches {
 
   bool add_dequantized_weight(NodeProto& node) {
     const NodeProto* source = index_.producer(node.input(0));
-    const bool gathered = source && source->op_type() == "Gather";
-    const std::string stored = gathered || is_quantize(source) ? source->input(0) : node.input(0);
+    const std::vector<const NodeProto*> rows = gathered_rows(index_, source);
+    const std::string stored = !rows.empty()         ? rows[0]->input(0)
+                               : is_quantize(source) ? source->input(0)
+                                                     : node.input(0);
     const auto found = list_.weight_switches.find(stored);
     if (found == list_.weight_switches.end()) return false;
     const std::string output = node.output(0), quantized = "vernier.quantized:" + output;
@@ -143,15 +145,16 @@ class GraphSwitches {
     node.set_output(0, quantized);
     const DType dtype = scale_type(input_name(node, 1));
     emit(std::move(node));
-    if (gathered) {
-      NodeProto gather = *source;
-      gather.set_name("vernier.gather:" + output);
-      gather.set_input(0, real);
-      gather.set_output(0, real = "vernier.gathered:" + output);
-      emit(std::move(gather));
+    for (const NodeProto* row : rows) {
+      NodeProto moved = *row;
+      const std::string suffix = row->output(0) + ":" + output;
+      moved.set_name("vernier.rows:" + suffix);
+      moved.set_input(0, real);
+      moved.set_output(0, real = "vernier.gathered:" + suffix);
+      emit(std::move(moved));
     }
-    emit(choice_node({found->second, gathered ? SwitchRole::activation : SwitchRole::weight}, real,
-                     quantized, output, dtype));
+    const SwitchRole role = rows.empty() ? SwitchRole::weight : SwitchRole::activation;
+    emit(choice_node({found->second, role}, real, quantized, output, dtype));
     return true;
   }
 
@@ -214,6 +217,8 @@ class GraphSwitches {
     if (const auto weight = operands_.find(stored); weight != operands_.end())
       return real_weight(stored, weight->second, switches);
     if (!index_.constant(stored)) return "";
+    if (!dequantized_.contains(stored))
+      list_.unswitched.push_back({Unswitched::Reason::no_float_counterpart, stored});
     return dequantized(stored,
                        {"", input_name(node, place.scale), input_name(node, place.zero_point), {}});
   }

@@ -140,7 +140,7 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::other_weights:
       return "the weights are " + weights_text(*result.compare->evidence.weights);
     case DiagnosedCause::other_bias:
-      return fmt::format("the bias {} is not the reference's", result.subject);
+      return fmt::format("the parameter {} is not the reference's", result.subject);
     case DiagnosedCause::swapped_weights: {
       const SwappedWeights& swapped = *result.swapped;
       return fmt::format(

@@ -73,6 +73,22 @@ TEST(Evidence, rounded_constants_explain_a_little_and_no_other_network) {
   EXPECT_EQ(outcome({}, evidence), Outcome::inconclusive);
 }
 
+TEST(Evidence, a_difference_on_few_samples_is_a_doubt_and_no_proof) {
+  Evidence evidence = quantized(0.1);
+  evidence.structure = StructureEvidence{.output = "y", .sqnr_db = 20, .on_few = true};
+  EXPECT_EQ(outcome({}, evidence), Outcome::inconclusive);
+  evidence.structure->on_few = false;
+  EXPECT_EQ(outcome({}, evidence), Outcome::fail);
+}
+
+TEST(Evidence, made_up_inputs_fail_no_float16_candidate_that_is_right_in_float32) {
+  Evidence evidence{.half = true};
+  evidence.structure = StructureEvidence{.output = "y", .sqnr_db = 90};
+  EXPECT_EQ(outcome({broken}, evidence), Outcome::inconclusive);
+  evidence.structure->sqnr_db = 50;
+  EXPECT_EQ(outcome({broken}, evidence), Outcome::fail);
+}
+
 TEST(Evidence, a_limit_that_others_break_makes_a_pass_doubtful) {
   Evidence evidence = quantized(0.1);
   evidence.others = broken;

@@ -501,6 +501,82 @@ TEST(FurtherRuns, a_bias_that_is_not_a_live_references_fails) {
   }
 }
 
+// A LayerNorm whose gain is quantized with one scale; its codes are rotated by `rotated`, or all
+// zero with a scale of 1, as ONNX Runtime stores a constant of zeros.
+Model quantized_gain(const Model& model, const std::vector<float>& gain, int rotated, bool zero) {
+  Model candidate = quantized_copy(model, drawn());
+  const float scale = zero ? 1 : std::ranges::max(gain) / 255;
+  std::vector<std::uint8_t> codes;
+  for (const float value : gain)
+    codes.push_back(zero ? std::uint8_t{0} : static_cast<std::uint8_t>(std::lround(value / scale)));
+  std::ranges::rotate(codes, codes.begin() + rotated);
+  GraphBuilder added;
+  added.weight(tensor_of("gain_quantized", DType::u8, {std::ssize(codes)}, codes))
+      .weight(tensor_of<float>("gain_scale", DType::f32, {}, {scale}))
+      .node("DequantizeLinear", {"gain_quantized", "gain_scale"}, {"gain_real"});
+  added.graph().mutable_node(0)->set_name("gain_dequantize");
+  candidate.graph().mutable_initializer()->MergeFrom(added.graph().initializer());
+  first(candidate, "LayerNormalization").set_input(1, "gain_real");
+  candidate.graph().mutable_node()->MergeFrom(added.graph().node());
+  sort_nodes(candidate);
+  return candidate;
+}
+
+TEST(FurtherRuns, a_quantized_gain_that_is_not_the_references_fails) {
+  const std::vector<float> gain = {0.1F, 0.9F, 0.2F, 0.8F, 0.15F, 0.7F, 0.3F, 0.6F};
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+  builder.weight(normal("w1", {8, 4, 3, 3}, 0.3F, 1))
+      .weight(normal("w3", {8, 8}, 0.3F, 3))
+      .weight(tensor_of<float>("gain", DType::f32, {8}, gain))
+      .weight(tensor_of<float>("shift", DType::f32, {8}, std::vector<float>(8, 1)));
+  builder.node("Conv", {"x", "w1"}, {"a"}, {ints_attribute("pads", {1, 1, 1, 1})})
+      .node("LayerNormalization", {"a", "gain", "shift"}, {"b"})
+      .node("MatMul", {"b", "w3"}, {"c"})
+      .node("Add", {"c", "a"}, {"y"});
+  const Model reference = builder.model();
+  EXPECT_TRUE(compared(quantized_gain(reference, gain, 0, false), reference).verdict.pass());
+  for (const Model& candidate :
+       {quantized_gain(reference, gain, 1, false), quantized_gain(reference, gain, 0, true)}) {
+    const CompareResult result = compared(candidate, reference);
+    EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+    EXPECT_TRUE(std::ranges::any_of(result.verdict.failures, [](const Failure& failure) {
+      return failure.subject == "gain_quantized" && failure.group == "weight";
+    })) << verdict_paragraph(result.verdict).text.text;
+  }
+}
+
+// Only samples with negative numbers show that the Abs is lost, and they come last.
+class PositiveAtFirst : public Drawn {
+ public:
+  std::vector<Tensor> sample(std::int64_t index) override {
+    std::vector<Tensor> inputs = Drawn::sample(index);
+    for (float& value : elements<float>(inputs[0]))
+      if (index < 4) value = std::abs(value);
+    return inputs;
+  }
+};
+
+TEST(FurtherRuns, what_only_later_samples_show_is_seen) {
+  const auto network = [](const std::string& op) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+    builder.weight(normal("w1", {8, 4, 1, 1}, 0.3F, 1));
+    builder.node(op, {"x"}, {"a"}).node("Conv", {"a", "w1"}, {"y"});
+    return builder.model();
+  };
+  const Model reference = network("Abs");
+  PositiveAtFirst samples;
+  CompareModelsOptions options;
+  options.compare.evidence.real_inputs = true;
+  const Model candidate = quantized_copy(network("Identity"), drawn());
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  ASSERT_TRUE(result.evidence.structure);
+  EXPECT_LT(result.evidence.structure->sqnr_db, other_structure_db);
+  EXPECT_NE(result.verdict.outcome, Outcome::pass);
+}
+
 // Most of the probabilities' logarithms is the same in all networks of as many classes.
 TEST(FurtherRuns, what_is_computed_before_a_final_softmax_is_compared_with_a_live_reference) {
   const auto network = [](float slope) {

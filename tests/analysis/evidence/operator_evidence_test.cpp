@@ -163,6 +163,12 @@ TEST(OtherNode, is_found_in_half_precision_too) {
   EXPECT_EQ(find_other_node(bounded(6, 0.1F), half(bounded(6, 0.1F))), "");
   EXPECT_EQ(find_other_node(bounded(6), half(bounded(6, 1, "Clip", "edge"))), "node_2");
   EXPECT_EQ(find_other_node(bounded(6), half(bounded(6, 1, "Relu"))), "node_1");
+  EXPECT_EQ(find_other_node(bounded(6), half(bounded(3))), "node_1");
+}
+
+TEST(OtherNode, is_none_where_half_precision_clamps_a_number) {
+  for (const float factor : {-1e6F, 1e-9F})
+    EXPECT_EQ(find_other_node(bounded(6, factor), convert_to_fp16(bounded(6, factor)).model), "");
 }
 
 TEST(OtherNode, is_not_looked_for_in_models_that_are_written_otherwise) {

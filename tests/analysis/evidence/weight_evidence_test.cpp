@@ -11,6 +11,7 @@
 #include "vernier/model/convert_fp16.h"
 #include "vernier/runtime/runner.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
@@ -267,6 +268,83 @@ TEST(WeightEvidence, a_weight_that_was_multiplied_as_a_whole_is_another_unless_t
   EXPECT_EQ(scaled(1.09F, 1.08F).answer, Answer::different);
   EXPECT_EQ(scaled(1.09F, 1 / 1.09F).answer, Answer::same);
   EXPECT_EQ(scaled(1.01F, 1).answer, Answer::same);
+}
+
+// Of 16 x 16 each.
+Tensor projection(const std::string& name, unsigned seed) {
+  Tensor tensor = make_tensor(name, DType::f32, {16, 16});
+  unsigned state = 12345U + seed;
+  for (float& value : elements<float>(tensor)) {
+    state = state * 1664525U + 1013904223U;
+    value = static_cast<float>(state >> 8) / (1 << 23) - 1;
+  }
+  return tensor;
+}
+
+std::vector<Tensor> queries_keys_values() {
+  return {projection("q", 1), projection("k", 2), projection("v", 3)};
+}
+
+// The products with each weight, and one more product behind their sum.
+Model product_for_each(const std::vector<Tensor>& weights, const std::string& last_input = "x") {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {16}}).output("y").weight(projection("o", 4));
+  builder.node("Tanh", {"x"}, {"bounded"});
+  std::vector<std::string> products;
+  for (const Tensor& weight : weights) {
+    products.push_back(weight.name + ".product");
+    builder.weight(weight).node("MatMul", {weight.name == "v" ? last_input : "x", weight.name},
+                                {products.back()});
+  }
+  return builder.node("Sum", products, {"sum"}).node("MatMul", {"sum", "o"}, {"y"}).model();
+}
+
+// The same with one product, as onnxsim makes it of three.
+Model product_for_all(const std::vector<Tensor>& weights) {
+  Tensor joined = make_tensor("qkv", DType::f32, {16, 48});
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    for (std::size_t row = 0; row < 16; ++row)
+      std::ranges::copy(elements<float>(weights[i].view()).subspan(row * 16, 16),
+                        elements<float>(joined).begin() + row * 48 + i * 16);
+  return GraphBuilder()
+      .input("x", DType::f32, {{1}, {16}})
+      .output("y")
+      .weight(projection("o", 4))
+      .weight(joined)
+      .weight(tensor_of<std::int64_t>("sizes", DType::i64, {3}, {16, 16, 16}))
+      .node("MatMul", {"x", "qkv"}, {"product"})
+      .node("Split", {"product", "sizes"}, {"a", "b", "c"}, {int_attribute("axis", 1)})
+      .node("Sum", {"a", "b", "c"}, {"sum"})
+      .node("MatMul", {"sum", "o"}, {"y"})
+      .model();
+}
+
+TEST(WeightEvidence, weights_that_were_joined_are_the_same) {
+  const Model reference = product_for_each(queries_keys_values());
+  const Model joined = product_for_all(queries_keys_values());
+  const WeightEvidence found = compare_weights_of(reference, joined);
+  EXPECT_EQ(found.answer, Answer::same);
+  EXPECT_EQ(found.paired, 2);
+  EXPECT_TRUE(std::ranges::any_of(found.weights, [](const PairedWeight& row) {
+    return row.candidate == "qkv" && row.reference == "q, k, v" && row.same;
+  }));
+  EXPECT_EQ(compare_weights_of(reference, convert_to_fp16(joined).model).answer, Answer::same);
+}
+
+TEST(WeightEvidence, joined_weights_of_which_one_is_another_or_transposed_are_not_the_same) {
+  const Model reference = product_for_each(queries_keys_values());
+  std::vector<Tensor> twice = queries_keys_values(), changed = twice, transposed = twice;
+  twice[2] = twice[1];
+  elements<float>(changed[0])[17] += 0.01F;
+  transposed[0] = permute_axes(transposed[0], std::vector{1, 0});
+  for (const auto& weights : {twice, changed, transposed})
+    EXPECT_NE(compare_weights_of(reference, product_for_all(weights)).answer, Answer::same);
+}
+
+TEST(WeightEvidence, weights_that_multiply_different_tensors_cannot_be_joined) {
+  const Model reference = product_for_each(queries_keys_values(), "bounded");
+  EXPECT_NE(compare_weights_of(reference, product_for_all(queries_keys_values())).answer,
+            Answer::same);
 }
 
 // A tied table leaves an exporter twice; a weight that is there twice in another's place does not.

@@ -464,6 +464,136 @@ TEST_F(OnnxFaults, another_network_whose_shapes_do_not_fit_is_a_result_and_no_er
   EXPECT_FALSE(validate(Model::load(folder / "slim320.onnx")).pass());
 }
 
+Tensor noise(const std::string& name, const Shape& shape, unsigned seed) {
+  Tensor tensor = make_tensor(name, DType::f32, shape);
+  unsigned state = 12345U + seed;
+  for (float& value : elements<float>(tensor)) {
+    state = state * 1664525U + 1013904223U;
+    value = static_cast<float>(state >> 8) / (1 << 23) - 1;
+  }
+  return tensor;
+}
+
+// The three weights side by side, as an optimiser stores them that merges products.
+Tensor side_by_side(const std::string& name, const std::array<Tensor, 3>& weights) {
+  Tensor merged = make_tensor(name, DType::f32, {8, 24});
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t row = 0; row < 8; ++row)
+      std::ranges::copy(elements<float>(weights[i]).subspan(row * 8, 8),
+                        elements<float>(merged).begin() + row * 24 + i * 8);
+  return merged;
+}
+
+std::array<Tensor, 3> projections() {
+  return {noise("q.w", {8, 8}, 1), noise("k.w", {8, 8}, 2), noise("v.w", {8, 8}, 3)};
+}
+
+GraphBuilder rows_of_eight() {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {4}, {8}}).output("y").node("Tanh", {"x"}, {"h"});
+  return graph;
+}
+
+// Three products of the same tensor, as those of attention.
+Model separate_products() {
+  GraphBuilder graph = rows_of_eight();
+  for (const Tensor& weight : projections()) {
+    graph.weight(weight);
+    graph.node("MatMul", {"h", weight.name}, {weight.name.substr(0, 1)});
+    graph.node("Neg", {weight.name.substr(0, 1)}, {weight.name.substr(0, 1) + ".act"});
+  }
+  graph.node("Mul", {"q.act", "k.act"}, {"qk"});
+  graph.node("Add", {"qk", "v.act"}, {"y"});
+  return graph.model();
+}
+
+// The same with one product, of the name `product`, and a Split.
+Model merged_products(const std::string& product, const std::array<Tensor, 3>& weights) {
+  GraphBuilder graph = rows_of_eight();
+  graph.weight(side_by_side("qkv.w", weights));
+  graph.weight(tensor_of<std::int64_t>("sizes", DType::i64, {3}, {8, 8, 8}));
+  graph.node("MatMul", {"h", "qkv.w"}, {product});
+  graph.node("Split", {product, "sizes"}, {"part.q", "part.k", "part.v"},
+             {int_attribute("axis", 2)});
+  for (const char* part : {"q", "k", "v"})
+    graph.node("Neg", {std::string("part.") + part}, {std::string(part) + ".act"});
+  graph.node("Mul", {"q.act", "k.act"}, {"qk"});
+  graph.node("Add", {"qk", "v.act"}, {"y"});
+  return graph.model();
+}
+
+const LayerRow& row_of(const LayersResult& result, const std::string& layer) {
+  return *std::ranges::find(result.rows, layer, &LayerRow::layer);
+}
+
+// Whether the name is lost or kept: by topology, the merged product is q's as well.
+TEST_F(OnnxFaults, products_that_were_merged_are_found_behind_the_split) {
+  use(separate_products());
+  for (const char* name : {"q", "merged"}) {
+    SCOPED_TRACE(name);
+    const LayersResult result = validate(merged_products(name, projections()));
+    EXPECT_TRUE(result.pass());
+    EXPECT_FALSE(result.drift_origin);
+    for (const char* layer : {"q", "k", "v"}) {
+      EXPECT_EQ(row_of(result, layer).match, Match::value);
+      EXPECT_EQ(row_of(result, layer).tensor, std::string("part.") + layer);
+    }
+  }
+}
+
+TEST_F(OnnxFaults, a_product_that_was_merged_with_another_weight_fails) {
+  use(separate_products());
+  std::array<Tensor, 3> weights = projections();
+  one_percent_up(elements<float>(weights[0]));
+  const LayersResult result = validate(merged_products("q", weights));
+  EXPECT_FALSE(result.pass());
+  ASSERT_TRUE(result.drift_origin);
+  EXPECT_EQ(result.rows[*result.drift_origin].layer, "q");
+}
+
+// The parts of q are in no tensor of their own: the next operators compute all three at once.
+TEST_F(OnnxFaults, a_product_that_is_a_part_of_a_merged_one_is_fused) {
+  use(separate_products());
+  GraphBuilder graph = rows_of_eight();
+  graph.weight(side_by_side("qkv.w", projections()));
+  graph.weight(tensor_of<std::int64_t>("sizes", DType::i64, {3}, {8, 8, 8}));
+  graph.node("MatMul", {"h", "qkv.w"}, {"q"});
+  graph.node("Neg", {"q"}, {"all"});
+  graph.node("Split", {"all", "sizes"}, {"one", "two", "three"}, {int_attribute("axis", 2)});
+  graph.node("Mul", {"one", "two"}, {"qk"}).node("Add", {"qk", "three"}, {"y"});
+  const LayersResult result = validate(graph.model());
+  EXPECT_TRUE(result.pass());
+  EXPECT_EQ(row_of(result, "q").match, Match::fused);
+  EXPECT_EQ(row_of(result, "q.act").match, Match::value);
+}
+
+// An added operator has the layer's name, and nothing behind it shows that.
+TEST_F(OnnxFaults, a_layer_of_another_shape_fails_though_its_values_are_before_it) {
+  const auto model = [](bool is_doubled) {
+    GraphBuilder graph = rows_of_eight();
+    graph.node("Sigmoid", {"h"}, {is_doubled ? "single" : "act"});
+    if (is_doubled) graph.node("Concat", {"single", "single"}, {"act"}, {int_attribute("axis", 2)});
+    return graph.node("ReduceMax", {"act"}, {"y"}, {int_attribute("keepdims", 1)}).model();
+  };
+  use(model(false));
+  const LayersResult result = validate(model(true));
+  EXPECT_FALSE(result.pass());
+  EXPECT_EQ(row_of(result, "act").candidate_shape, (Shape{1, 4, 16}));
+}
+
+TEST_F(OnnxFaults, an_output_of_another_shape_fails_though_a_part_of_it_is_right) {
+  const auto model = [](bool is_doubled) {
+    GraphBuilder graph = rows_of_eight();
+    graph.node("Sigmoid", {"h"}, {is_doubled ? "single" : "y"});
+    if (is_doubled) graph.node("Concat", {"single", "h"}, {"y"}, {int_attribute("axis", 2)});
+    return graph.model();
+  };
+  use(model(false));
+  const LayersResult result = validate(model(true));
+  EXPECT_FALSE(result.pass());
+  EXPECT_EQ(row_of(result, "y").candidate_shape, (Shape{1, 4, 16}));
+}
+
 TEST_F(OnnxFaults, a_simplified_detector_without_names) {
   const auto path = fixture("../../../shared/data/wild/detect/fastestdet.onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";

@@ -33,6 +33,32 @@ TEST(Likeness, packed_elements_are_left_out) {
   EXPECT_FALSE(may_be_alike(make_tensor("a", DType::u4, {8}), ramp("b", {8})));
 }
 
+// The elements from `first` on of each row of ten.
+Tensor columns(std::int64_t first, std::int64_t count, const Shape& shape) {
+  Tensor part = make_tensor("part", DType::f32, shape);
+  const Tensor whole = ramp("whole", {2, 10});
+  for (std::int64_t i = 0; i < part.size(); ++i)
+    elements<float>(part)[i] = elements<float>(whole)[i / count * 10 + first + i % count];
+  return part;
+}
+
+TEST(Part, lies_along_one_axis) {
+  EXPECT_TRUE(is_part_along_axis(columns(0, 4, {2, 4}), ramp("whole", {2, 10})));
+  EXPECT_TRUE(is_part_along_axis(columns(5, 5, {2, 5}), ramp("whole", {2, 10})));
+  EXPECT_TRUE(is_part_along_axis(columns(5, 5, {2, 5}), ramp("whole", {2, 2, 5})));
+  EXPECT_TRUE(is_part_along_axis(ramp("part", {1, 10}), ramp("whole", {2, 10})));
+  EXPECT_TRUE(is_part_along_axis(columns(2, 4, {2, 4, 1}), ramp("whole", {2, 10, 1})));
+}
+
+TEST(Part, has_the_same_values_in_the_same_order) {
+  Tensor other = columns(3, 4, {2, 4});
+  elements<float>(other)[7] += 0.001F;
+  EXPECT_FALSE(is_part_along_axis(other, ramp("whole", {2, 10})));
+  EXPECT_FALSE(is_part_along_axis(columns(3, 4, {4, 2}), ramp("whole", {2, 10})));
+  EXPECT_FALSE(is_part_along_axis(ramp("part", {2, 10}), ramp("whole", {2, 10})));
+  EXPECT_FALSE(is_part_along_axis(make_tensor("zeros", DType::f32, {2, 4}), ramp("w", {2, 10})));
+}
+
 const Placement nowhere;
 const Placement fused{Match::fused, std::nullopt};
 

@@ -179,7 +179,7 @@ bool is_costly_quantization(const CompareResult& result) {
   const auto& structure = result.evidence.structure;
   return result.verdict.outcome == Outcome::fail && result.evidence.quantized && weights &&
          weights->answer == WeightEvidence::Answer::same && result.verdict.doubts.empty() &&
-         !(structure && is_other_network(*structure)) &&
+         !(structure && differs_in_structure(*structure)) &&
          std::ranges::all_of(result.verdict.failures, [](const Failure& failure) {
            return failure.kind == FailureKind::broken && failure.group != "weight" &&
                   failure.metric != "unquantized_sqnr_db";

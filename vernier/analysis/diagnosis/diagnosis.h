@@ -52,7 +52,7 @@ enum class DiagnosedCause {
   candidate_unsound,   // check finds an error in the candidate
   reference_unsound,   // check finds an error in the reference
   other_weights,       // the candidate was not made from this reference
-  other_bias,          // as other_weights, shown by a bias
+  other_bias,          // as other_weights, shown by a bias or another small parameter
   swapped_weights,     // two layers hold each other's weight
   transposed_weight,   // the axes of a square matrix are swapped
   swapped_inputs,      // two inputs have each other's name

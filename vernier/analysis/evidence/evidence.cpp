@@ -109,7 +109,8 @@ bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures)
   if (evidence.real_inputs || evidence.own_limits) return true;
   if (!evidence.quantized && !evidence.half) return true;
   if (is_near(failures)) return false;
-  if (evidence.half) return true;
+  // A candidate that is right in float32 may lose only on inputs that no one will feed it.
+  if (evidence.half) return !evidence.structure || differs_in_structure(*evidence.structure);
   if (const auto& fit = evidence.calibration) return fit->score <= fitting_score;
   return evidence.norms && evidence.norms->score <= fitting_norm_score;
 }

@@ -127,7 +127,9 @@ FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weight
     form.rounded.push_back(each.subject);
   form.only_fine = std::ranges::all_of(form.rounded, [&](const std::string& name) {
     const auto weight = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
-    return weight != quantization.weights.end() && bits(weight->quantizer.dtype) >= 8;
+    const auto* operand = candidate.main().constant(name);  // of a QLinearAdd, for example
+    return weight != quantization.weights.end() ? bits(weight->quantizer.dtype) >= 8
+                                                : operand && bits(dtype_of(*operand)) >= 8;
   });
   // A reference model holds every original bias; a runner may not show it.
   if (!run.models.reference)

@@ -9,13 +9,15 @@
 
 namespace vernier {
 
+class ModelIndex;
 class Runner;
 
-// The float parameters of a runner, by number of elements: a constant of the candidate was rounded
-// from a parameter of its size. The runner must outlive this.
+// The float parameters of a reference, by number of elements: a constant of the candidate was
+// rounded from a parameter of its size. The reference must outlive this.
 class FloatParameters {
  public:
   explicit FloatParameters(const Runner& runner);
+  explicit FloatParameters(const ModelIndex& model);
 
   // Converted to float32, and read on first use.
   const std::vector<Tensor>& of_size(std::int64_t elements);
@@ -23,7 +25,8 @@ class FloatParameters {
   bool are_wide() const { return are_wide_; }
 
  private:
-  const Runner& runner_;
+  const Runner* runner_ = nullptr;  // one of the two
+  const ModelIndex* model_ = nullptr;
   std::map<std::int64_t, std::vector<std::string>> names_;
   std::map<std::int64_t, std::vector<Tensor>> read_;
   bool are_wide_ = true;

@@ -7,6 +7,8 @@
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/evidence/bias_evidence.h"
 #include "vernier/analysis/evidence/calibration_fit.h"
+#include "vernier/analysis/evidence/constant_evidence.h"
+#include "vernier/analysis/evidence/float_form.h"
 #include "vernier/analysis/evidence/structure_runs.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
@@ -19,23 +21,23 @@ OrtRunner exact_runner(const Model& model, const OrtOptions& runtime) {
   return OrtRunner(model.clone(), in_exact_arithmetic(runtime));
 }
 
-// The largest gain in mean SQNR of any output; at least 0.
-double mean_gain_db(const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
+// The largest gain in SQNR of any output, in the mean of the samples or pooled; at least 0.
+double gain_db(const std::vector<PairResult>& from, const std::vector<PairResult>& to) {
   double gain = 0;
   for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
     gain =
-        std::max(gain, to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean);
+        std::max({gain, to[i].similarity.statistics[0].mean - from[i].similarity.statistics[0].mean,
+                  to[i].pooled_sqnr_db - from[i].pooled_sqnr_db});
   return gain;
 }
 
-// The largest gain in mean SQNR of any output, in exact arithmetic, if `better` replaces the
-// candidate.
+// The largest gain of any output, in exact arithmetic, if `better` replaces the candidate.
 double gain_of(const Model& better, const CompareResult& result, const ComparedRun& run) {
   OrtRunner runner = exact_runner(better, run.options.candidate_runtime);
   const CompareResult compared =
       compare(run.reference, runner, run.samples, options_like(run.options.compare));
-  return std::max(mean_gain_db(result.exact_outputs, compared.outputs),
-                  mean_gain_db(result.before_activation, compared.before_activation));
+  return std::max(gain_db(result.exact_outputs, compared.outputs),
+                  gain_db(result.before_activation, compared.before_activation));
 }
 
 std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run) {
@@ -46,26 +48,32 @@ std::vector<OtherBias> other_biases(const WeightEvidence& weights, const Compare
       models.candidate);
 }
 
-// Biases that differ from the reference's fail a candidate that improves with the reference's.
-void judge_biases(CompareResult& result, const ComparedRun& run) {
+Failure other_parameter(const std::string& name, double db, double least_db) {
+  const Limit limit{.metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = least_db};
+  return {.subject = name, .group = "weight", .metric = limit.metric, .value = db, .limit = limit};
+}
+
+// Biases and quantized constants that differ from the reference's fail a candidate that improves
+// with the reference's.
+void judge_parameters(CompareResult& result, const ComparedRun& run) {
   const auto& weights = result.evidence.weights;
   const auto& structure = result.evidence.structure;
   const bool explained = (weights && weights->answer == WeightEvidence::Answer::different) ||
                          (structure && is_other_network(*structure));
   if (explained || !weights || result.exact_outputs.empty()) return;
-  const auto others = other_biases(*weights, run);
-  if (others.empty()) return;
-  const Model repaired = with_reference_biases(run.extended, others);
+  const auto biases = other_biases(*weights, run);
+  const auto constants =
+      find_other_constants(ReadReference(run.models).get(), ModelIndex(run.extended));
+  if (biases.empty() && constants.empty()) return;
+  const Model repaired =
+      with_reference_constants(with_reference_biases(run.extended, biases), constants);
   if (!(gain_of(repaired, result, run) > costly_db)) return;
-  const Limit limit{
-      .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = unlike_bias_db};
   std::vector<Failure> failures;
-  for (const OtherBias& bias : others)
-    failures.push_back({.subject = bias.candidate,
-                        .group = "weight",
-                        .metric = limit.metric,
-                        .value = bias.sqnr_db,
-                        .limit = limit});
+  for (const OtherBias& bias : biases)
+    failures.push_back(other_parameter(bias.candidate, bias.sqnr_db, unlike_bias_db));
+  for (const OtherConstant& constant : constants)
+    if (std::ranges::find(biases, constant.candidate, &OtherBias::candidate) == biases.end())
+      failures.push_back(other_parameter(constant.candidate, constant.sqnr_db, same_constant_db));
   result.verdict = with_failures(std::move(result.verdict), std::move(failures));
 }
 
@@ -166,7 +174,7 @@ void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   if (run.is_whole) judge_structure(result, model, run);
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);
-  if (run.is_whole) judge_biases(result, run);
+  if (run.is_whole) judge_parameters(result, run);
   if (run.is_whole) result.arithmetic = explained_loss(result, run);
   ask_others(result, run);
 }

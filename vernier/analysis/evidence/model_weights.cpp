@@ -257,6 +257,7 @@ class WeightList {
                         .bias = bias_beside(*weight.graph, weight.name),
                         .aliases = {weight.name},
                         .output_axis = matrix_output_axis(*weight.graph, weight.name),
+                        .input = input_beside(*weight.graph, weight.name),
                         .transposes = is_read_by(weight, {"ConvTranspose"}),
                         .is_blocked = is_in_blocks(weight)});
   }
@@ -292,6 +293,12 @@ class WeightList {
     if (readers.size() != 1 || channel_axis(*readers[0], 1) < 0) return {};
     const auto bias = constant_value(index, input_name(*readers[0], 2));
     return bias ? to_f64(*bias) : std::vector<double>();
+  }
+
+  // The first input of the weight's only reader, if the weight is its second.
+  static std::string input_beside(const GraphIndex& index, const std::string& name) {
+    const auto readers = index.consumers(name);
+    return readers.size() == 1 && input_name(*readers[0], 1) == name ? readers[0]->input(0) : "";
   }
 
   static std::vector<ChannelScale> folds_of(const GraphIndex& index, const std::string& name,
@@ -347,6 +354,13 @@ std::optional<ChannelScale> norm_of(const WatchedTensor& leaf, int axis, const V
     if (!norm.shifts.empty()) norm.shifts[i] -= means[i] * norm.factors[i];
   }
   return norm;
+}
+
+// "layers.0.attention" for "layers.0.attention.q.weight".
+std::string holder_of(const std::string& parameter) {
+  const std::string layer = parameter.substr(0, parameter.rfind('.'));
+  const std::size_t dot = layer.rfind('.');
+  return dot == std::string::npos ? "" : layer.substr(0, dot);
 }
 
 // Reads a parameter on demand, so that no second copy of all parameters is held.
@@ -433,7 +447,8 @@ std::vector<ModelWeight> parameters_of(const Runner& runner) {
          .shape = shape,
          .stored = parameter.dtype,
          .read = [&runner, name = parameter.name] { return read_parameter(runner, name); },
-         .aliases = {parameter.name}});
+         .aliases = {parameter.name},
+         .input = holder_of(parameter.name)});
   }
   const auto vectors = read_vectors(runner, vector_names);
   const std::vector<WatchedTensor> leaves = leaves_of(runner);

@@ -35,8 +35,11 @@ struct ModelWeight {
   std::vector<double> bias = {};     // of its only reader; empty if it has none or it is computed
   std::vector<std::string> aliases;  // names that the other model may use for it
   std::optional<int> output_axis;    // of a matrix; nullopt if unknown or its readers disagree
-  bool transposes = false;           // a ConvTranspose reads it
-  bool is_blocked = false;           // stored in ONNX Runtime's NCHWc blocks; not compared
+  // The tensor that its only reader multiplies by it; of a parameter, the path of the module that
+  // holds its layer. Empty if unknown.
+  std::string input = {};
+  bool transposes = false;  // a ConvTranspose reads it
+  bool is_blocked = false;  // stored in ONNX Runtime's NCHWc blocks; not compared
 };
 
 // The weights of a model that have two axes or more. With `any_table` all float tables, as any

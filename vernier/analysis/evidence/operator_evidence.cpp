@@ -13,6 +13,7 @@
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
+#include "vernier/model/tensor_data.h"
 
 namespace vernier {
 namespace {
@@ -253,29 +254,34 @@ bool has_other_attribute(const NodeProto& expected, const NodeProto& found) {
   return false;
 }
 
+// Whether a constant is the reference's: within rounding, and in half precision also where a number
+// beyond its range, as a mask holds, was clamped.
+bool is_same_number(double reference, double candidate, bool half) {
+  if (!half) return std::abs(reference - candidate) <= 1e-4 * std::abs(reference);
+  constexpr double large = 1e4;
+  if (std::abs(reference) >= large && std::abs(candidate) >= large)
+    return std::signbit(reference) == std::signbit(candidate);
+  return std::abs(reference - candidate) <= 5e-3 * std::abs(reference) + 1e-6;
+}
+
 // Compares small float constants that are not weights: bounds, masks, factors. Constants of shapes
 // may differ and mean the same.
 bool has_other_constant(const GraphIndex& expected, const NodeProto& expected_node,
                         const GraphIndex& found, const NodeProto& found_node) {
-  constexpr double rounding = 1e-4;
   constexpr std::int64_t most_elements = 16;
   for (int i = 0; i < std::min(expected_node.input_size(), found_node.input_size()); ++i) {
     const auto* wanted = expected.constant(expected_node.input(i));
     const auto* given = found.constant(found_node.input(i));
-    if (!wanted || !given || wanted->data_type() != vernier_onnx::TensorProto::FLOAT ||
-        given->data_type() != wanted->data_type())
+    if (!wanted || !given || dtype_of(*wanted) != DType::f32 || !is_float(dtype_of(*given)))
       continue;
-    const auto count = [](const vernier_onnx::TensorProto& tensor) {
-      std::int64_t elements = 1;
-      for (const std::int64_t dim : tensor.dims()) elements *= dim;
-      return elements;
-    };
-    if (count(*wanted) > most_elements || count(*wanted) != count(*given)) continue;
+    const std::int64_t elements = element_count(dims_of(*wanted));
+    if (elements > most_elements || element_count(dims_of(*given)) != elements) continue;
     const auto first = expected.numbers(expected_node.input(i));
     const auto second = found.numbers(found_node.input(i));
     if (!first || !second) continue;
+    const bool half = dtype_of(*given) != DType::f32;
     for (std::size_t j = 0; j < first->size(); ++j)
-      if (std::abs((*first)[j] - (*second)[j]) > rounding * std::abs((*first)[j])) return true;
+      if (!is_same_number((*first)[j], (*second)[j], half)) return true;
   }
   return false;
 }

@@ -119,6 +119,30 @@ std::array<AxisSums, 3> sum_channels(const TensorView& reference, const TensorVi
 
 }  // namespace
 
+double largest_steps(const TensorView& reference, const TensorView& candidate,
+                     const Quantizer& quantizer, double factor) {
+  const std::vector<double> scales = to_f64(quantizer.scale);
+  const std::span<const float> expected = elements<float>(reference);
+  const std::span<const float> found = elements<float>(candidate);
+  const auto largest_of = [&](const auto& scale_of) {
+    double largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const double difference = std::abs(factor * expected[i] - found[i]);
+      if (difference == 0) continue;  // also if the scale is 0
+      const double steps = difference / scale_of(i);
+      if (std::isnan(steps)) return double{INFINITY};
+      largest = std::max(largest, steps);
+    }
+    return largest;
+  };
+  if (scales.size() == 1)
+    return largest_of([scale = std::abs(scales[0])](std::size_t) { return scale; });
+  if (!ScaleIndex::fits(candidate.shape, quantizer)) return INFINITY;
+  return largest_of([&, index = ScaleIndex(candidate.shape, quantizer)](std::size_t i) {
+    return std::abs(scales[index(static_cast<std::int64_t>(i))]);
+  });
+}
+
 std::optional<WeightChannel> find_other_channel(const TensorView& reference,
                                                 const TensorView& candidate,
                                                 const std::optional<Quantizer>& quantizer,

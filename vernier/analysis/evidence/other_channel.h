@@ -11,6 +11,11 @@ namespace vernier {
 // Max error of rounding, in steps: symmetric 4-bit codes clip by a whole step.
 inline constexpr double rounded_steps = 1.01;
 
+// The largest |factor x reference - candidate| in steps of the quantizer; infinity if it is NaN or
+// the scales do not fit. Both weights are float32 and of one shape.
+double largest_steps(const TensorView& reference, const TensorView& candidate,
+                     const Quantizer& quantizer, double factor = 1);
+
 // All elements of a weight at one index of one axis.
 struct WeightChannel {
   std::int64_t axis = 0, index = 0;

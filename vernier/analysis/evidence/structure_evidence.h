@@ -10,7 +10,8 @@ namespace vernier {
 // with the reference's.
 struct StructureEvidence {
   std::string output;           // the output that agrees least
-  double sqnr_db = 0;           // of that output, mean over the samples
+  double sqnr_db = 0;           // of that output, over the samples
+  bool on_few = false;          // most samples agree: a rounded decision may have flipped on others
   std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
   bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
@@ -26,9 +27,16 @@ inline constexpr double other_structure_db = 40;  // below, it is proven that th
 // half precision have 74 dB, so same_structure_db applies to them.
 inline constexpr double rounded_structure_db = 25;
 
-// Whether the candidate is proven to be another network: no quantizer that stayed on explains it.
+// Whether the candidate is proven to be another network: neither a quantizer that stayed on nor a
+// decision that flipped explains it.
 inline bool is_other_network(const StructureEvidence& evidence) {
-  return evidence.unswitched == 0 && !(evidence.sqnr_db >= other_structure_db);
+  return evidence.unswitched == 0 && !evidence.on_few && !(evidence.sqnr_db >= other_structure_db);
+}
+
+// Whether more differs than rounding explains, though it may not prove another network.
+inline bool differs_in_structure(const StructureEvidence& evidence) {
+  const double least = evidence.unswitched == 0 ? same_structure_db : rounded_structure_db;
+  return !(evidence.sqnr_db >= least);
 }
 
 }  // namespace vernier

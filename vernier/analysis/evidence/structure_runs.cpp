@@ -126,11 +126,33 @@ CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples
   return compare(expected, found, samples, options);
 }
 
+// Samples that agree, as those without padding do where a mask was lost, do not make up for others.
+StructureEvidence measured_on(const PairResult& output) {
+  constexpr double uneven_db = 6;
+  const double mean = output.similarity.statistics[0].mean;
+  return {.output = output.name,
+          .sqnr_db = output.pooled_sqnr_db < mean - uneven_db ? output.pooled_sqnr_db : mean,
+          .on_few = !(output.median_sqnr_db < same_structure_db)};
+}
+
+// What a broken limit was measured on: the pair before a final activation, an output or a part.
+StructureEvidence measured_on(const Failure& failure, const CompareResult& compared) {
+  if (failure.metric == "sqnr_db_mean") {
+    for (const PairResult& pair : compared.before_activation)
+      if (pair.name == failure.subject && pair.status == PairStatus::compared)
+        return measured_on(pair);
+    for (const PairResult& pair : compared.outputs)
+      if (pair.name == failure.subject) return measured_on(pair);
+  }
+  return {.output = failure.subject, .sqnr_db = failure.value};
+}
+
 // Keeps the output that agrees least.
-void take_worst(StructureEvidence& structure, const std::string& output, double sqnr_db) {
-  if (!(sqnr_db < structure.sqnr_db)) return;
-  structure.output = output;
-  structure.sqnr_db = sqnr_db;
+void take_worst(StructureEvidence& structure, const StructureEvidence& output) {
+  if (!(output.sqnr_db < structure.sqnr_db)) return;
+  structure.output = output.output;
+  structure.sqnr_db = output.sqnr_db;
+  structure.on_few = output.on_few;
 }
 
 // Whether an output of a final Softmax or Sigmoid, at most 1, is the same within rounding. Where
@@ -152,7 +174,7 @@ std::set<std::string> levelled_outputs(const CompareResult& compared, const Comp
   return levelled;
 }
 
-// Compares the candidate in float32 with the reference, on the first samples. nullopt if it cannot
+// Compares the candidate in float32 with the reference, on a few samples. nullopt if it cannot
 // be run.
 std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run) {
   StructureEvidence structure{
@@ -165,16 +187,16 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   again.limits = {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = INFINITY}};
   try {
     OrtRunner runner(form.model.clone(), runtime);
-    WidenedSamples samples(first_samples(run.samples, few_samples * again.io.steps));
+    WidenedSamples samples(spread_samples(run.samples, few_samples, again.io.steps));
     const CompareResult compared = compare_outputs(runner, run, samples, again);
     const std::set<std::string> levelled = levelled_outputs(compared, run);
     for (const Failure& failure : compared.verdict.failures)
       if (failure.kind == FailureKind::broken && !levelled.contains(failure.subject))
-        take_worst(structure, failure.subject, failure.value);
+        take_worst(structure, measured_on(failure, compared));
     for (const PairResult& output : compared.outputs)
       if (std::ranges::count(compared.before_activation, output.name, &PairResult::name) > 0 &&
           !is_rounded_activation(output))
-        take_worst(structure, output.name, output.similarity.statistics[0].mean);
+        take_worst(structure, measured_on(output));
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
@@ -261,7 +283,7 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
   if (!run.models.reference || run.models.reference->path().empty()) return;
   const std::filesystem::path& reference = run.models.reference->path();
   try {
-    WidenedSamples samples(first_samples(run.samples, 1));
+    WidenedSamples samples(spread_samples(run.samples, few_samples, run.options.compare.io.steps));
     const LayersResult layers =
         validate_layers(candidate.clone(), samples,
                         {.reference = reference,

@@ -90,9 +90,12 @@ class FloatParts {
         candidate_(candidate),
         bounds_(bounds),
         weights_(float_weights_of(reference, candidate, weights)) {
-    if (reference_ || !reference.runner) return;
-    parameters_.emplace(*reference.runner);
-    leaf_highs_ = highest_of_leaves(*reference.runner);
+    if (reference_) {
+      parameters_.emplace(*reference_);
+    } else if (reference.runner) {
+      parameters_.emplace(*reference.runner);
+      leaf_highs_ = highest_of_leaves(*reference.runner);
+    }
   }
 
   FloatCounterparts of(const Quantization& quantization) {
@@ -116,8 +119,8 @@ class FloatParts {
  private:
   std::optional<RealRange> folded(const QuantizedActivation& activation) const {
     if (activation.dynamic) return std::nullopt;
-    if (parameters_) return bounds_of_codes(activation.quantizer);
-    if (!reference_) return std::nullopt;
+    if (!parameters_) return std::nullopt;
+    if (!reference_) return bounds_of_codes(activation.quantizer);
     const auto found =
         fold_clip(*reference_, candidate_, activation, find_counterpart(*reference_, activation));
     if (!found.counterpart) return bounds_of_codes(activation.quantizer);
@@ -136,9 +139,10 @@ class FloatParts {
       if (std::abs(high - range->high) <= range->step) bounds.high = high;
     };
     std::ranges::for_each(leaf_highs_, take);
-    if (parameters_ && bounds_ == FoldedBounds::all && bounds.high == INFINITY)
-      bounds.high = range->high;
-    if (!reference_) return bounds;
+    if (!reference_) {
+      if (bounds_ == FoldedBounds::all && bounds.high == INFINITY) bounds.high = range->high;
+      return bounds;
+    }
     for (const GraphIndex& graph : reference_->graphs())
       for (const NodeProto& node : graph.graph().node())
         if (const auto clip = clip_range(node, graph)) take(clip->high);
@@ -184,7 +188,8 @@ class FloatParts {
         return shaped;
       }
     }
-    return parameters_ ? parameter_of(weight, real) : by_name(weight, real);
+    auto named = by_name(weight, real);
+    return named || !parameters_ ? named : parameter_of(weight, real);
   }
 
   // The nearest parameter that, within rounding, is the constant.
@@ -204,10 +209,7 @@ class FloatParts {
       least = difference;
       nearest = &parameter;
     }
-    if (!nearest) return std::nullopt;
-    Tensor shaped = copy(nearest->view());
-    shaped.shape = real.shape;
-    return shaped;
+    return nearest ? rounded_from(copy(nearest->view()), real) : std::nullopt;
   }
 
   // The value in the stored one's shape, if both agree within rounding; nullopt otherwise.

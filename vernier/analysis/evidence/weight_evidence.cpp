@@ -11,6 +11,7 @@
 
 #include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/evidence/channel_factors.h"
+#include "vernier/analysis/evidence/joined_weights.h"
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/analysis/evidence/other_channel.h"
 #include "vernier/analysis/evidence/recurrent_weights.h"
@@ -52,31 +53,6 @@ Tensor folded(Tensor weight, const ChannelScale& scale) {
     values[i] = static_cast<float>(values[i] * scale.factors[group * *axis + i / inner % *axis]);
   }
   return weight;
-}
-
-// The largest |factor x reference - candidate| / scale.
-double largest_steps(const TensorView& reference, const TensorView& candidate,
-                     const Quantizer& quantizer, double factor = 1) {
-  const std::vector<double> scales = to_f64(quantizer.scale);
-  const std::span<const float> expected = elements<float>(reference);
-  const std::span<const float> found = elements<float>(candidate);
-  const auto largest_of = [&](const auto& scale_of) {
-    double largest = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      const double difference = std::abs(factor * expected[i] - found[i]);
-      if (difference == 0) continue;  // also if the scale is 0
-      const double steps = difference / scale_of(i);
-      if (std::isnan(steps)) return double{INFINITY};
-      largest = std::max(largest, steps);
-    }
-    return largest;
-  };
-  if (scales.size() == 1)
-    return largest_of([scale = std::abs(scales[0])](std::size_t) { return scale; });
-  if (!ScaleIndex::fits(candidate.shape, quantizer)) return INFINITY;
-  return largest_of([&, index = ScaleIndex(candidate.shape, quantizer)](std::size_t i) {
-    return std::abs(scales[index(static_cast<std::int64_t>(i))]);
-  });
 }
 
 // The factor f, clearly not 1, if candidate = f * reference within rounding; nullopt otherwise.
@@ -322,7 +298,10 @@ class Pairing {
  public:
   // `shapes_tell`: a weight without a name that is unlike all of its shape proves a difference.
   Pairing(const std::vector<ModelWeight>& reference, bool shapes_tell)
-      : reference_(reference), shapes_tell_(shapes_tell), norms_(reference.size()) {
+      : reference_(reference),
+        shapes_tell_(shapes_tell),
+        joined_(reference),
+        norms_(reference.size()) {
     for (std::size_t i = 0; i < reference.size(); ++i)
       for (const std::string& name : reference[i].aliases) by_name_.emplace(name, i);
   }
@@ -362,9 +341,9 @@ class Pairing {
     return row;
   }
 
-  // Takes an unpaired weight that is the same. If there is none, and none of its name, the nearest
-  // one decides: if unrelated, the models differ; if very similar, the weight was changed; anything
-  // in between proves nothing.
+  // Takes an unpaired weight that is the same, or several that an optimiser joined. If there is
+  // none, and none of its name, the nearest one decides: if unrelated, the models differ; if very
+  // similar, the weight was changed; anything in between proves nothing.
   void by_shape(const ModelWeight& weight, PairedWeight& row) {
     const Tensor real = weight.read();
     std::optional<PairedWeight> unlike;
@@ -380,12 +359,31 @@ class Pairing {
       if (!unlike || is_better(found, *unlike)) unlike = found;
     }
     if (!row.reference.empty()) return;
+    if (auto joined = joined_pair(weight, real)) {
+      row = *std::move(joined);
+      return;
+    }
     if (!unlike) row = second_copy(weight, real).value_or(row);
     if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
     // Only the weight that it was changed from is so much like it.
     const bool is_changed =
         unlike && unlike->sqnr_db >= changed_db && unlike->sqnr_db < most_changed_db(weight.stored);
     if (is_changed || (unlike && unlike->other_channel)) row = *unlike;
+  }
+
+  std::optional<PairedWeight> joined_pair(const ModelWeight& weight, const Tensor& real) {
+    const auto found = joined_.find(weight, real, taken_);
+    if (!found) return std::nullopt;
+    PairedWeight row = unpaired(weight, real);
+    bool is_rounded = false;
+    for (const std::size_t part : found->parts) {
+      row.reference += (row.reference.empty() ? "" : ", ") + reference_[part].name;
+      is_rounded |= reference_[part].quantizer.has_value();
+    }
+    row = compare_values(std::move(row), found->weight, real, weight, is_rounded);
+    if (!row.same) return std::nullopt;
+    taken_.insert(found->parts.begin(), found->parts.end());
+    return row;
   }
 
   // Pairs the weight with a reference weight that is already paired: a model may store tied weights
@@ -416,6 +414,7 @@ class Pairing {
 
   const std::vector<ModelWeight>& reference_;
   bool shapes_tell_;
+  JoinedWeights joined_;
   std::vector<std::optional<double>> norms_;
   std::unordered_map<std::string, std::size_t> by_name_;
   std::unordered_set<std::size_t> taken_;
@@ -466,6 +465,7 @@ void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWe
       if (row.same && !much_alike) continue;
       const auto from = std::ranges::find(references, row.reference, &ModelWeight::name);
       const auto to = std::ranges::find(candidates, row.candidate, &ModelWeight::name);
+      if (from == references.end()) continue;  // several that are one in the candidate
       auto scaled = scaled_pair(row, *from, *to, factors_of);
       if (row.same && scaled && !(*scaled->row.steps <= rounded_steps)) continue;
       all = all && (scaled || row.same);

@@ -17,7 +17,8 @@ class Runner;
 // A weight of the candidate and the reference's weight that it was made from.
 struct PairedWeight {
   std::string candidate;
-  // Empty if no reference weight has this name, and none of this shape is left unpaired.
+  // Empty if no reference weight has this name, and none of this shape is left unpaired. "a, b, c"
+  // if the candidate's is the concatenation of several.
   std::string reference;
   std::int64_t elements = 0;
   std::optional<double> steps;  // max |difference| / stored scale; nullopt if not quantized
@@ -47,7 +48,8 @@ std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "differ
 
 // Compares the weights with two or more axes of both models, in float32. A batch norm behind a
 // layer is folded into its weight if the other model has it folded. Weights are paired by name,
-// else with an unpaired weight of the same dimensions, in any axis order. A quantized weight is the
+// else with an unpaired weight of the same dimensions, in any axis order, or with several whose
+// concatenation along the output channels is the same. A quantized weight is the
 // same within one step of its scale, or from 20 dB on (12 dB for 4 bits) unless one of its channels
 // differs or the whole weight was multiplied by a factor that no other weight cancels. A float
 // weight is the same from 100 dB on, and one in half precision within one unit in the last place. A

@@ -65,6 +65,20 @@ std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tens
   return found;
 }
 
+// The tensors that the tensor is computed from.
+std::set<std::size_t> tensors_before(const std::vector<CandidateTensor>& tensors,
+                                     std::size_t tensor) {
+  std::set<std::size_t> before;
+  std::vector<std::size_t> open = {tensor};
+  while (!open.empty()) {
+    const std::size_t next = open.back();
+    open.pop_back();
+    for (const std::size_t input : tensors[next].inputs)
+      if (before.insert(input).second) open.push_back(input);
+  }
+  return before;
+}
+
 bool quantizes(const Model& model) {
   return std::ranges::any_of(model.graph().node(),
                              [](const auto& node) { return is_quantized(node); });
@@ -199,7 +213,8 @@ void Validation::settle_coincidences() {
 }
 
 // A fusion may leave a tensor in a layer's scope that is only a part of the layer's result, for
-// instance a product whose bias is added elsewhere.
+// instance a product whose bias is added elsewhere. Or the tensor holds the results of several
+// layers, for instance the product with the weights of q, k and v.
 void Validation::settle_parts() {
   for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
     if (is_part(layer)) release(layer);
@@ -212,6 +227,8 @@ void Validation::settle_parts() {
 // omit the transposes to batch-first and back.
 bool Validation::is_part(std::size_t layer) const {
   const LayerRow& row = rows_[layer];
+  if (merged_.contains(layer))
+    return !row.compared && row.match != Match::fused && is_computed(layer);
   if (!graph_ || (row.match != Match::scope && row.match != Match::metadata) || !is_exceeding(row))
     return false;
   if (is_recurrent(row.type) && row.layout && row.layout->layout.sqnr_db >= rounding_db)
@@ -238,11 +255,15 @@ void Validation::run_truth(const std::vector<Tensor>& sample) {
 void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sample) {
   const std::vector<LayerPair> pairs = candidate_pairs();
   PairRows found;
+  merged_.clear();
   const auto visit = [&](const LayerPair& pair, const Tensor& reference,
                          const TensorView& candidate) {
     if (!is_worth_comparing(pair, reference, candidate)) return;
     LayerRow& row = found.emplace(pair, blank_row(pair)).first->second;
     row = compared(std::move(row), reference, candidate);
+    if (graph_ && reference_.model && !row.compared &&
+        placements_[pair.layer].tensor == pair.tensor && is_part_along_axis(reference, candidate))
+      merged_.insert(pair.layer);
     if (options_.show_pair)
       options_.show_pair("layer", layer_and_tensor(row), reference, candidate);
   };
@@ -254,6 +275,7 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
                            kl_ = kl_of_next_token(outputs);
                          }});
   if (adopt(seen)) return add_first(number, sample);
+  std::erase_if(merged_, [&](std::size_t layer) { return !has_same_operator(layer); });
   prove_names(found, number, sample);
   resolve(found);
   rows_.clear();
@@ -267,6 +289,15 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
         rows_.back().max_abs_diff == 0)
       equal_at_first_.push_back(layer);
   }
+}
+
+// Whether the same operator computes the layer and its tensor. A merged product is a product; a
+// Concat or Pad would be an operator that was added.
+bool Validation::has_same_operator(std::size_t layer) const {
+  const GraphIndex candidate(graph_->graph());
+  const auto* expected = reference_graph_->producer(layers_[layer].name);
+  const auto* found = candidate.producer(tensors_[*placements_[layer].tensor].name);
+  return expected && found && expected->op_type() == found->op_type();
 }
 
 std::vector<LayerPair> Validation::candidate_pairs() {
@@ -304,7 +335,8 @@ void Validation::resolve(const PairRows& found) {
 
 // After folding, a name recalled from an earlier graph may be wrong. So a PyTorch layer that is
 // unlike its recalled tensor is searched for among the others, and only a tensor that holds its
-// values within rounding takes the place.
+// values within rounding takes the place. An ONNX layer is searched for if its tensor has another
+// element count, but not before that tensor: there an added operator would hide.
 void Validation::prove_names(PairRows& found, std::int64_t number,
                              const std::vector<Tensor>& sample) {
   if (!graph_ || is_quantized_ || std::exchange(proven_, true)) return;
@@ -313,11 +345,10 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
     if (is_doubtful(layer, found)) placements_[layer] = {};
   if (placements_ == named) return;
   std::vector<Likeness> likenesses;
-  const std::vector<LayerPair> pairs =
-      contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
+  const std::vector<LayerPair> pairs = replacements(named);
   const auto visit = [&](const LayerPair& pair, const Tensor& reference,
                          const TensorView& candidate) {
-    if (named[pair.layer].match == Match::none || !may_be_alike(reference, candidate)) return;
+    if (!may_be_alike(reference, candidate)) return;
     LayerRow row = compared(blank_row(pair), reference, candidate);
     if (!(row.sqnr_db >= rounding_db)) return;
     likenesses.push_back({pair, row.sqnr_db, row.reference_shape == row.candidate_shape});
@@ -332,14 +363,33 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
       placements_[layer] = named[layer];
 }
 
+// The tensors that may stand for layers that `named` places and placements_ does not. For an ONNX
+// layer they are not computed before the tensor that was given up.
+std::vector<LayerPair> Validation::replacements(const std::vector<Placement>& named) const {
+  std::map<std::size_t, std::set<std::size_t>> excluded;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
+    if (named[layer].tensor && !placements_[layer].tensor)
+      excluded[layer] = reference_.model ? tensors_before(tensors_, *named[layer].tensor)
+                                         : std::set<std::size_t>();
+  std::vector<LayerPair> pairs =
+      contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
+  std::erase_if(pairs, [&](const LayerPair& pair) {
+    const auto tensors = excluded.find(pair.layer);
+    return tensors == excluded.end() || tensors->second.contains(pair.tensor);
+  });
+  return pairs;
+}
+
 // Placed by its name alone, or by recalled metadata, but unlike the tensor: newer exporters name
 // tensors "linear", which may be another layer's name. Or placed with a tensor of another element
-// count, such as the counter of a Loop.
+// count, such as the counter of a Loop, or a product that was merged with others. An output of an
+// ONNX model keeps its place.
 bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   const Placement& place = placements_[layer];
-  if (layers_[layer].type.empty() || !place.tensor) return false;
+  if (!place.tensor || (layers_[layer].type.empty() && !reference_.model)) return false;
   const auto row = found.find({layer, *place.tensor});
   if (row == found.end()) return false;
+  if (reference_.model) return !layers_[layer].is_output && !row->second.compared;
   const CandidateTensor& tensor = tensors_[*place.tensor];
   const bool by_name_alone = place.match == Match::name && tensor.layer.empty();
   if (!tensor.layer_is_recalled && !by_name_alone) return !row->second.compared;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,8 @@ class Validation {
   void resolve(const PairRows& found);
   void prove_names(PairRows& found, std::int64_t number, const std::vector<Tensor>& sample);
   bool is_doubtful(std::size_t layer, const PairRows& found) const;
+  bool has_same_operator(std::size_t layer) const;
+  std::vector<LayerPair> replacements(const std::vector<Placement>& named) const;
   LayerRow blank_row(const LayerPair& pair) const;
   LayerFigures figures(const LayerRow& row, const Tensor& reference,
                        const TensorView& candidate) const;
@@ -89,6 +92,7 @@ class Validation {
   bool proven_ = false;    // the layers that names place were checked by value
   std::vector<LayerRow> rows_, outputs_;
   std::vector<std::size_t> equal_at_first_;  // layers placed by value, and equal on the first
+  std::set<std::size_t> merged_;             // layers that are a part of their tensor on the first
   std::optional<Decoder> decoder_;           // if the candidate scores tokens
   KlSum kl_;
   std::map<std::size_t, Introduced> introduced_;

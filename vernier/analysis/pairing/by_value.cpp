@@ -4,10 +4,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <unordered_set>
 
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -28,6 +30,37 @@ Tensor thinned(const TensorView& tensor) {
     std::memcpy(out.bytes.data() + i * width(tensor),
                 tensor.bytes.data() + i * stride * width(tensor), width(tensor));
   return out;
+}
+
+// The number of elements of the last axes that both shapes have.
+std::int64_t common_suffix(std::span<const std::int64_t> left,
+                           std::span<const std::int64_t> right) {
+  std::int64_t count = 1;
+  for (std::size_t i = 1; i <= std::min(left.size(), right.size()); ++i) {
+    if (left[left.size() - i] != right[right.size() - i]) break;
+    count *= left[left.size() - i];
+  }
+  return count;
+}
+
+// Whether each row of `part` stands at the same place in each row of `whole`. The place is a
+// multiple of `step` elements.
+bool is_part_of_rows(std::span<const double> part, std::span<const double> whole, std::int64_t rows,
+                     std::int64_t step) {
+  const std::size_t size = part.size() / rows, all = whole.size() / rows;
+  double largest = 0;
+  for (const double value : part) largest = std::max(largest, std::abs(value));
+  const auto is_at = [&](std::size_t offset) {
+    for (std::size_t i = 0; i < part.size(); ++i)
+      if (!(std::abs(part[i] - whole[i / size * all + offset + i % size]) <=
+            rounding_of_largest * largest))
+        return false;
+    return true;
+  };
+  const auto stride = std::gcd(static_cast<std::size_t>(step), size);
+  for (std::size_t offset = 0; offset + size <= all; offset += stride)
+    if (is_at(offset)) return true;
+  return false;
 }
 
 // The layers that a tensor may belong to: those strictly between two indices.
@@ -202,6 +235,21 @@ bool may_be_alike(const TensorView& reference, const TensorView& candidate) {
       !(sqnr_db(measure_noise(thinned(reference), thinned(candidate))) > 0))
     return false;
   return !is_constant(reference);
+}
+
+bool is_part_along_axis(const TensorView& reference, const TensorView& candidate) {
+  if (!is_float(reference.dtype) || !is_float(candidate.dtype) || width(reference) == 0 ||
+      reference.size() < 2 || reference.size() >= candidate.size() || is_constant(reference))
+    return false;
+  const Tensor part = convert(reference, DType::f64), whole = convert(candidate, DType::f64);
+  const std::int64_t step = common_suffix(reference.shape, candidate.shape);
+  std::int64_t rows = 1;
+  for (std::size_t axis = 0; axis < candidate.shape.size(); ++axis) {
+    if (is_part_of_rows(elements<double>(part), elements<double>(whole), rows, step)) return true;
+    if (axis == reference.shape.size() || reference.shape[axis] != candidate.shape[axis]) break;
+    rows *= reference.shape[axis];
+  }
+  return false;
 }
 
 std::vector<LayerPair> placed_pairs(std::span<const Placement> placements) {

@@ -16,6 +16,11 @@ namespace vernier {
 // elements are not all equal, and a subset of the elements is alike.
 bool may_be_alike(const TensorView& reference, const TensorView& candidate);
 
+// Whether the reference's elements are a contiguous part of the candidate's along one axis, which
+// may be the part's own: [2,4] and [2,8] of [2,12], or [2,4] of [2,3,4]. Each element may differ by
+// `rounding_of_largest` of the largest. False unless both hold floats, of more than one value.
+bool is_part_along_axis(const TensorView& reference, const TensorView& candidate);
+
 // Fills in `counterparts` at the indices of `values`, which hold the candidate's tensors on one
 // sample: each gets the reference's float tensor that is most like it, if one reaches
 // value_match_db and is not yet a counterpart. The reference must watch all its tensors.
