@@ -49,12 +49,12 @@ std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "differ
 // Compares the weights with two or more axes of both models, in float32. A batch norm behind a
 // layer is folded into its weight if the other model has it folded. Weights are paired by name,
 // else with an unpaired weight of the same dimensions, in any axis order, or with several whose
-// concatenation along the output channels is the same. A quantized weight is the
-// same within one step of its scale, or from 20 dB on (12 dB for 4 bits) unless one of its channels
-// differs or the whole weight was multiplied by a factor that no other weight cancels. A float
-// weight is the same from 100 dB on, and one in half precision within one unit in the last place. A
-// kernel that a Conv reads in one model and a ConvTranspose in the other may be flipped. The answer
-// is unknown if too few weights have a counterpart.
+// concatenation along the output channels is the same. A quantized weight is the same within one
+// step of its scale, or from 20 dB on (12 dB for 4 bits) unless one of its channels differs or the
+// whole weight was multiplied by a factor that no other weight cancels. A float weight is the same
+// from 100 dB on, and one in half precision within one unit in the last place. A kernel that a Conv
+// reads in one model and a ConvTranspose in the other may be flipped. The answer is unknown if too
+// few weights have a counterpart.
 WeightEvidence compare_weights_of(const Model& reference, const Model& candidate);
 
 // Compares with the parameters that a runner shows; those of recurrent layers are joined as in
