@@ -68,12 +68,23 @@ class Supervision : public ::testing::Test {
   }
   // After three seconds, in which also a busy machine has begun, and what it says then. One that
   // goes on for a minute after that is killed.
-  static CompletedProcess signalled(const std::string& signal, std::vector<std::string> command) {
-    std::vector<std::string> whole = {
-        "timeout", "--foreground", "--preserve-status", "-s", signal, "-k", "60",
-        "3",       VERNIER_BINARY};
+  static CompletedProcess signalled(const std::string& signal,
+                                    const std::vector<std::string>& command,
+                                    const std::string& seconds = "3") {
+    std::vector<std::string> whole = {"timeout", "--foreground", "--preserve-status",
+                                      "-s",      signal,         "-k",
+                                      "60",      seconds,        VERNIER_BINARY};
     whole.insert(whole.end(), command.begin(), command.end());
     return run_program(whole);
+  }
+
+  // After the first samples, which a busy machine may take longer for.
+  static CompletedProcess signalled_while_measuring(const std::string& signal,
+                                                    const std::vector<std::string>& command) {
+    for (const char* seconds : {"3", "12"})
+      if (CompletedProcess outcome = signalled(signal, command, seconds); !outcome.out.empty())
+        return outcome;
+    return signalled(signal, command, "48");
   }
 
   TemporaryDirectory folder_;
@@ -209,9 +220,9 @@ TEST_F(Supervision, data_that_is_cut_off_while_it_is_mapped_is_one_line) {
 
 TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
   for (const auto& [signal, code] : {std::pair("INT", 130), std::pair("TERM", 143)}) {
-    const CompletedProcess outcome =
-        signalled(signal, {"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "1000000",
-                           "--inputs", "uniform", "-f", "json"});
+    const CompletedProcess outcome = signalled_while_measuring(
+        signal, {"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "1000000", "--inputs",
+                 "uniform", "-f", "json"});
     EXPECT_EQ(outcome.exit_code, code) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("\"interrupted\": true"));
     EXPECT_THAT(outcome.out, HasSubstr("\"outcome\": \"inconclusive\""));
@@ -222,8 +233,8 @@ TEST_F(Supervision, an_interrupted_run_says_so_and_is_inconclusive) {
 TEST_F(Supervision, an_interrupted_run_says_so_in_every_report) {
   const auto interrupted = [](const char* format) {
     const CompletedProcess outcome =
-        signalled("INT", {"eval", mnist_int8, "--reference", mnist_cnn, "--samples", "1000000",
-                          "--inputs", "uniform", "-f", format});
+        signalled_while_measuring("INT", {"eval", mnist_int8, "--reference", mnist_cnn, "--samples",
+                                          "1000000", "--inputs", "uniform", "-f", format});
     EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("interrupted")) << format;
     return outcome.out;
@@ -242,9 +253,9 @@ TEST_F(Supervision, an_interrupted_task_is_inconclusive) {
   data.add("label", make_tensor("label", DType::i64, {count}));
   data.finish();
   const CompletedProcess outcome =
-      signalled("INT", {"eval", mnist_int8, "--reference", mnist_cnn, "--task",
-                        "image-classification", "--dataset", folder_ / "many.npz", "--samples",
-                        "all", "--threads", "1", "-f", "json"});
+      signalled_while_measuring("INT", {"eval", mnist_int8, "--reference", mnist_cnn, "--task",
+                                        "image-classification", "--dataset", folder_ / "many.npz",
+                                        "--samples", "all", "--threads", "1", "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("\"interrupted\": true"));
   EXPECT_THAT(outcome.out, HasSubstr("\"outcome\": \"inconclusive\""));

@@ -54,6 +54,14 @@ class NamedParameters {
   std::vector<std::string> names_;
 };
 
+// Matrices and kernels are compared as weights.
+bool is_vector(const ModelIndex& model, const QuantizedWeight& constant) {
+  const Weight* stored = model.weight(constant.name);
+  if (!stored) return false;
+  const Shape shape = dims_of(*stored->proto);
+  return shape.empty() || element_count(shape) == std::ranges::max(shape);
+}
+
 std::optional<OtherConstant> other_constant(const QuantizedWeight& constant,
                                             const NamedParameters& parameters) {
   const bool is_dequantized =
@@ -79,6 +87,7 @@ std::vector<OtherConstant> find_other_constants(const FloatReference& reference,
   const NamedParameters parameters(reference);
   std::vector<OtherConstant> others;
   for (const QuantizedWeight& constant : find_quantization(candidate).weights) {
+    if (!is_vector(candidate, constant)) continue;
     auto other = other_constant(constant, parameters);
     if (other &&
         std::ranges::find(others, other->candidate, &OtherConstant::candidate) == others.end())
