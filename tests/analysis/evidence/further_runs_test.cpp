@@ -501,6 +501,20 @@ TEST(FurtherRuns, a_bias_that_is_not_a_live_references_fails) {
   }
 }
 
+// Makes the first node of an operator read its second input from these codes.
+void read_quantized(Model& candidate, const std::string& op, const std::string& name,
+                    const std::vector<std::uint8_t>& codes, float scale) {
+  GraphBuilder added;
+  added.weight(tensor_of(name + "_quantized", DType::u8, {std::ssize(codes)}, codes))
+      .weight(tensor_of<float>(name + "_scale", DType::f32, {}, {scale}))
+      .node("DequantizeLinear", {name + "_quantized", name + "_scale"}, {name + "_real"});
+  added.graph().mutable_node(0)->set_name(name + "_dequantize");
+  candidate.graph().mutable_initializer()->MergeFrom(added.graph().initializer());
+  first(candidate, op).set_input(1, name + "_real");
+  candidate.graph().mutable_node()->MergeFrom(added.graph().node());
+  sort_nodes(candidate);
+}
+
 // A LayerNorm whose gain is quantized with one scale; its codes are rotated by `rotated`, or all
 // zero with a scale of 1, as ONNX Runtime stores a constant of zeros.
 Model quantized_gain(const Model& model, const std::vector<float>& gain, int rotated, bool zero) {
@@ -510,15 +524,7 @@ Model quantized_gain(const Model& model, const std::vector<float>& gain, int rot
   for (const float value : gain)
     codes.push_back(zero ? std::uint8_t{0} : static_cast<std::uint8_t>(std::lround(value / scale)));
   std::ranges::rotate(codes, codes.begin() + rotated);
-  GraphBuilder added;
-  added.weight(tensor_of("gain_quantized", DType::u8, {std::ssize(codes)}, codes))
-      .weight(tensor_of<float>("gain_scale", DType::f32, {}, {scale}))
-      .node("DequantizeLinear", {"gain_quantized", "gain_scale"}, {"gain_real"});
-  added.graph().mutable_node(0)->set_name("gain_dequantize");
-  candidate.graph().mutable_initializer()->MergeFrom(added.graph().initializer());
-  first(candidate, "LayerNormalization").set_input(1, "gain_real");
-  candidate.graph().mutable_node()->MergeFrom(added.graph().node());
-  sort_nodes(candidate);
+  read_quantized(candidate, "LayerNormalization", "gain", codes, scale);
   return candidate;
 }
 
@@ -643,15 +649,7 @@ TEST(FurtherRuns, a_quantized_scale_of_ones_excuses_no_other_groups) {
   for (const std::int64_t groups : {4, 2}) {
     Model candidate = quantized_copy(network(groups), drawn());
     const std::vector<std::uint8_t> codes(static_cast<std::size_t>(groups), 255);
-    GraphBuilder added;
-    added.weight(tensor_of("one_quantized", DType::u8, {groups}, codes))
-        .weight(tensor_of<float>("one_scale", DType::f32, {}, {1.0F / 255}))
-        .node("DequantizeLinear", {"one_quantized", "one_scale"}, {"one_real"});
-    added.graph().mutable_node(0)->set_name("one_dequantize");
-    candidate.graph().mutable_initializer()->MergeFrom(added.graph().initializer());
-    first(candidate, "InstanceNormalization").set_input(1, "one_real");
-    candidate.graph().mutable_node()->MergeFrom(added.graph().node());
-    sort_nodes(candidate);
+    read_quantized(candidate, "InstanceNormalization", "one", codes, 1.0F / 255);
     const CompareResult result = compared(candidate, network(4));
     ASSERT_TRUE(result.evidence.structure);
     EXPECT_EQ(result.evidence.structure->unswitched, 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include "vernier/analysis/evidence/other_channel.h"
 #include "vernier/analysis/pairing/by_name.h"
@@ -22,7 +23,7 @@ class NamedParameters {
   explicit NamedParameters(const FloatReference& reference) : reference_(reference) {
     if (!reference.runner) return;
     for (const TensorSpec& parameter : reference.runner->parameters())
-      if (is_float(parameter.dtype)) names_.push_back(parameter.name);
+      if (is_float(parameter.dtype)) names_.insert(parameter.name);
   }
 
   // The parameter of a stored constant's name, in float32; nullopt if there is none.
@@ -30,28 +31,18 @@ class NamedParameters {
     for (const std::string& name : {constant.name, constant.real_name})
       if (const Counterpart found =
               match_by_name([&](const std::string& each) { return exists(each); }, name))
-        return read(found.tensor);
+        if (const auto value = constant_named(reference_, found.tensor))
+          return convert(*value, DType::f32);
     return std::nullopt;
   }
 
  private:
   bool exists(const std::string& name) const {
-    return reference_.model ? reference_.model->weight(name) != nullptr
-                            : std::ranges::find(names_, name) != names_.end();
-  }
-
-  std::optional<Tensor> read(const std::string& name) const {
-    if (reference_.model)
-      return convert(reference_.model->model().view(*reference_.model->weight(name)->proto),
-                     DType::f32);
-    std::optional<Tensor> found;
-    reference_.runner->visit_parameters_named(
-        {&name, 1}, [&](const TensorView& value) { found = convert(value, DType::f32); });
-    return found;
+    return reference_.model ? reference_.model->weight(name) != nullptr : names_.contains(name);
   }
 
   FloatReference reference_;
-  std::vector<std::string> names_;
+  std::set<std::string> names_;  // of a runner's parameters
 };
 
 // Matrices and kernels are compared as weights.
@@ -81,6 +72,18 @@ std::optional<OtherConstant> other_constant(const QuantizedWeight& constant,
 }
 
 }  // namespace
+
+std::optional<Tensor> constant_named(const FloatReference& reference, const std::string& name) {
+  std::optional<Tensor> found;
+  if (reference.model) {
+    if (const Weight* weight = reference.model->weight(name))
+      found = copy(reference.model->model().view(*weight->proto));
+  } else if (reference.runner) {
+    reference.runner->visit_parameters_named(
+        {&name, 1}, [&](const TensorView& value) { found = convert(value, DType::f32); });
+  }
+  return found;
+}
 
 std::vector<OtherConstant> find_other_constants(const FloatReference& reference,
                                                 const ModelIndex& candidate) {

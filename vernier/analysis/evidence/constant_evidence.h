@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "vernier/model/model.h"
 
 namespace vernier {
+
+// The reference's constant of this name; nullopt if there is none. A runner's is in float32.
+std::optional<Tensor> constant_named(const FloatReference& reference, const std::string& name);
 
 // A quantized parameter of the candidate that is not the reference's parameter of its name,
 // rounded: the gain of a norm, a factor or what is added.

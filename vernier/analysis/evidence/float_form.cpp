@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "vernier/analysis/evidence/constant_evidence.h"
 #include "vernier/analysis/evidence/float_parameters.h"
 #include "vernier/analysis/evidence/widened_model.h"
 #include "vernier/analysis/quantize/bias_correction.h"
@@ -50,19 +51,6 @@ std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quanti
     return weight != found.weights.end() && is_fine(*weight);
   });
   return unswitched;
-}
-
-// The reference's constant of this name; nullopt if there is none.
-std::optional<Tensor> constant_named(const FloatReference& reference, const std::string& name) {
-  std::optional<Tensor> found;
-  if (reference.model) {
-    if (const Weight* weight = reference.model->weight(name))
-      found = copy(reference.model->model().view(*weight->proto));
-  } else if (reference.runner) {
-    reference.runner->visit_parameters_named(
-        {&name, 1}, [&](const TensorView& value) { found = convert(value, DType::f32); });
-  }
-  return found;
 }
 
 // The reference's bias of the layer that reads this stored bias of the candidate.
