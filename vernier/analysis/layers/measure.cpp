@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -16,8 +15,8 @@
 #include "vernier/analysis/layers/closing_operator.h"
 #include "vernier/analysis/layers/coincidences.h"
 #include "vernier/analysis/layers/evidence.h"
+#include "vernier/analysis/layers/placing.h"
 #include "vernier/analysis/layers/side_by_side.h"
-#include "vernier/analysis/pairing/by_topology.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
@@ -35,50 +34,6 @@ TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
   return reference;
 }
 
-// The tensors that no layer has, by name.
-std::unordered_map<std::string, std::size_t> free_tensors(
-    const std::vector<CandidateTensor>& tensors, const std::vector<Placement>& placements) {
-  std::unordered_map<std::string, std::size_t> free;
-  for (std::size_t i = 0; i < tensors.size(); ++i) free.emplace(tensors[i].name, i);
-  for (const LayerPair& pair : placed_pairs(placements)) free.erase(tensors[pair.tensor].name);
-  return free;
-}
-
-// The first layers on each path from the tensor. Empty if a path ends in an output without a layer.
-std::vector<std::size_t> layers_reading(const std::vector<CandidateTensor>& tensors,
-                                        std::size_t tensor,
-                                        const std::vector<Placement>& placements) {
-  std::vector<std::size_t> found;
-  std::set<std::size_t> open = {tensor};
-  for (std::size_t next = tensor + 1; next < tensors.size(); ++next) {
-    if (std::ranges::none_of(tensors[next].inputs,
-                             [&](auto input) { return open.contains(input); }))
-      continue;
-    const auto layer = std::ranges::find(placements, std::optional(next), &Placement::tensor);
-    if (layer != placements.end())
-      found.push_back(layer - placements.begin());
-    else if (tensors[next].is_output)
-      return {};
-    else
-      open.insert(next);
-  }
-  return found;
-}
-
-// The tensors that the tensor is computed from.
-std::set<std::size_t> tensors_before(const std::vector<CandidateTensor>& tensors,
-                                     std::size_t tensor) {
-  std::set<std::size_t> before;
-  std::vector<std::size_t> open = {tensor};
-  while (!open.empty()) {
-    const std::size_t next = open.back();
-    open.pop_back();
-    for (const std::size_t input : tensors[next].inputs)
-      if (before.insert(input).second) open.push_back(input);
-  }
-  return before;
-}
-
 bool quantizes(const Model& model) {
   return std::ranges::any_of(model.graph().node(),
                              [](const auto& node) { return is_quantized(node); });
@@ -91,20 +46,6 @@ LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
           .source = layer.source,
           .reference_shape = ran->shape,
           .reference_dtype = ran->dtype};
-}
-
-// Operators outside ONNX's own domain are what optimisers fuse others into.
-bool has_fused_operators(const Model& model) {
-  return std::ranges::any_of(all_subgraphs(model.graph()), [](const Subgraph& subgraph) {
-    return std::ranges::any_of(subgraph.graph->node(), [](const vernier_onnx::NodeProto& node) {
-      return !node.domain().empty() && node.domain() != "ai.onnx";
-    });
-  });
-}
-
-// Modules that also return their states.
-bool is_recurrent(std::string_view type) {
-  return type == "LSTM" || type == "GRU" || type == "RNN";
 }
 
 }  // namespace
@@ -128,38 +69,9 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
   for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
 }
 
-// If the candidate still has a batch norm that the reference folded into the layer before it, the
-// layer's counterpart is the batch norm's output.
-void Validation::place_behind_norms(std::vector<Placement>& placements) const {
-  const GraphIndex candidate(graph_->graph());
-  const auto is_norm = [](const auto* reader) { return is_op(*reader, "BatchNormalization"); };
-  const auto free = free_tensors(tensors_, placements);
-  for (const LayerPair& pair : placed_pairs(placements)) {
-    const auto* writer = reference_graph_->producer(layers_[pair.layer].name);
-    const auto readers = candidate.consumers(tensors_[pair.tensor].name);
-    if (!writer || !is_product(*writer) || readers.size() != 1 || !is_norm(readers[0]) ||
-        std::ranges::any_of(reference_graph_->consumers(layers_[pair.layer].name), is_norm))
-      continue;
-    if (const auto behind = free.find(readers[0]->output(0)); behind != free.end())
-      placements[pair.layer].tensor = behind->second;
-  }
-}
-
-// By name and, between two ONNX graphs, by topology.
 std::vector<Placement> Validation::place() const {
-  std::vector<Placement> placements = align(layers_, tensors_);
-  if (!graph_ || !reference_.model) return placements;
-  const auto free = free_tensors(tensors_, placements);
-  const auto counterparts = match_by_topology(*reference_.model, *graph_);
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (placements[i].match != Match::none) continue;
-    const auto counterpart = counterparts.find(layers_[i].name);
-    if (counterpart == counterparts.end()) continue;
-    if (const auto tensor = free.find(counterpart->second); tensor != free.end())
-      placements[i] = {Match::topology, tensor->second};
-  }
-  place_behind_norms(placements);
-  return placements;
+  if (!graph_ || !reference_graph_) return place_layers(layers_, tensors_, std::nullopt);
+  return place_layers(layers_, tensors_, GraphPair{*reference_.model, *reference_graph_, *graph_});
 }
 
 bool Validation::measure(Samples& samples, const std::string& section) {
@@ -221,25 +133,22 @@ void Validation::settle_parts() {
   }
 }
 
-// Whether the tensor is not the layer's result, although everything computed from it is right.
-// Without fused operators, such a tensor is wrong even if later layers hardly show it, unless its
-// element count differs: then the layer's values are elsewhere. Between recurrent layers, exporters
-// omit the transposes to batch-first and back.
+MeasuredLayers Validation::measured_layers() const {
+  return {.layers = layers_,
+          .layer_of = layer_of_,
+          .tensors = tensors_,
+          .placements = placements_,
+          .rows = rows_,
+          .introduced = introduced_,
+          .reference = reference_graph_ ? &*reference_graph_ : nullptr,
+          .candidate = graph_,
+          .is_quantized = is_quantized_};
+}
+
 bool Validation::is_part(std::size_t layer) const {
+  if (!merged_.contains(layer)) return holds_only_part(measured_layers(), layer);
   const LayerRow& row = rows_[layer];
-  if (merged_.contains(layer))
-    return !row.compared && row.match != Match::fused && is_computed(layer);
-  if (!graph_ || (row.match != Match::scope && row.match != Match::metadata) || !is_exceeding(row))
-    return false;
-  if (is_recurrent(row.type) && row.layout && row.layout->layout.sqnr_db >= rounding_db)
-    return true;
-  if (row.compared && (!has_fused_operators(*graph_) || !(row.sqnr_db < whole_layer_db)))
-    return false;
-  const std::vector<std::size_t> readers =
-      layers_reading(tensors_, *placements_[layer].tensor, placements_);
-  return !readers.empty() && std::ranges::none_of(readers, [&](std::size_t reader) {
-    return is_exceeding(rows_[reader]);
-  });
+  return !row.compared && row.match != Match::fused && is_computed(measured_layers(), layer);
 }
 
 // libtorch's default dtype is global to the process, so float32 and float64 cannot run at once: the
@@ -345,7 +254,9 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
     if (is_doubtful(layer, found)) placements_[layer] = {};
   if (placements_ == named) return;
   std::vector<Likeness> likenesses;
-  const std::vector<LayerPair> pairs = replacements(named);
+  const std::vector<LayerPair> pairs =
+      replacement_pairs(named, placements_, tensors_,
+                        reference_.model ? Replacements::not_before : Replacements::all);
   const auto visit = [&](const LayerPair& pair, const Tensor& reference,
                          const TensorView& candidate) {
     if (!may_be_alike(reference, candidate)) return;
@@ -361,23 +272,6 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
   for (std::size_t layer = 0; layer < layers_.size(); ++layer)
     if (!placements_[layer].tensor && named[layer].tensor && !taken.contains(*named[layer].tensor))
       placements_[layer] = named[layer];
-}
-
-// The tensors that may stand for layers that `named` places and placements_ does not. For an ONNX
-// layer they are not computed before the tensor that was given up.
-std::vector<LayerPair> Validation::replacements(const std::vector<Placement>& named) const {
-  std::map<std::size_t, std::set<std::size_t>> excluded;
-  for (std::size_t layer = 0; layer < layers_.size(); ++layer)
-    if (named[layer].tensor && !placements_[layer].tensor)
-      excluded[layer] = reference_.model ? tensors_before(tensors_, *named[layer].tensor)
-                                         : std::set<std::size_t>();
-  std::vector<LayerPair> pairs =
-      contended_pairs(placements_, tensors_).value_or(std::vector<LayerPair>());
-  std::erase_if(pairs, [&](const LayerPair& pair) {
-    const auto tensors = excluded.find(pair.layer);
-    return tensors == excluded.end() || tensors->second.contains(pair.tensor);
-  });
-  return pairs;
 }
 
 // Placed by its name alone, or by recalled metadata, but unlike the tensor: newer exporters name
@@ -571,59 +465,6 @@ bool Validation::any_exceeds() const {
   return std::ranges::any_of(rows_, [&](const LayerRow& row) { return is_exceeding(row); });
 }
 
-// Whether the layer is right on the reference's inputs. A quantizer leaves some noise.
-bool Validation::is_sound(std::size_t layer) const {
-  if (!is_exceeding(rows_[layer])) return true;
-  const auto found = introduced_.find(layer);
-  if (found == introduced_.end()) return false;
-  return found->second.max_abs_diff <= rows_[layer].allowed ||
-         (is_quantized_ && found->second.sqnr_db >= sound_layer_db);
-}
-
-// The layers that read it, by the reference's graph; empty without one.
-std::vector<std::size_t> Validation::readers(std::size_t layer) const {
-  std::vector<std::size_t> found;
-  if (!reference_graph_) return found;
-  for (const auto* node : reference_graph_->consumers(layers_[layer].name))
-    for (const std::string& output : node->output())
-      if (const auto reader = layer_of_.find(output); reader != layer_of_.end())
-        found.push_back(reader->second);
-  return found;
-}
-
-// Whether a layer without a tensor of its own was fused: it was if the layers that read it are
-// right. PyTorch does not show the readers, so the next layer stands for them. An output cannot be
-// fused.
-bool Validation::is_computed(std::size_t layer) const {
-  const auto is_output = [&](std::size_t each) {
-    return reference_graph_ && reference_graph_->is_output(layers_[each].name);
-  };
-  if (!graph_ || is_output(layer)) return false;
-  // A state like "lstm.2", which nothing reads, was computed if another result of its module was.
-  if (is_recurrent(layers_[layer].type))
-    for (std::size_t other = 0; other < rows_.size(); ++other)
-      if (other != layer && (rows_[other].compared || rows_[other].match == Match::fused) &&
-          is_recurrent(layers_[other].type) &&
-          without_result(layers_[other].name) == without_result(layers_[layer].name))
-        return true;
-  std::vector<std::size_t> open = readers(layer);
-  if (open.empty())
-    for (std::size_t next = layer + 1; next < rows_.size(); ++next)
-      if (rows_[next].compared && rows_[next].match != Match::elided) return is_sound(next);
-  std::set<std::size_t> seen(open.begin(), open.end());
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    const std::size_t reader = open[i];
-    if (rows_[reader].compared && rows_[reader].match != Match::elided) {
-      if (!is_sound(reader)) return false;
-      continue;
-    }
-    if (is_output(reader)) return false;
-    for (const std::size_t next : readers(reader))
-      if (seen.insert(next).second) open.push_back(next);
-  }
-  return !open.empty();
-}
-
 LayersResult Validation::result() const {
   LayersResult result{.rows = rows_,
                       .outputs = outputs_,
@@ -634,13 +475,14 @@ LayersResult Validation::result() const {
     row.exceeds = is_exceeding(row);
     if (row.exceeds) row.cause = Cause::unknown;
   }
+  const MeasuredLayers measured = measured_layers();
   std::unordered_set<std::string> shapes;
   if (reference_graph_) shapes = tensors_from_shapes(*reference_graph_);
   std::optional<std::size_t> origin_of_shapes;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     LayerRow& row = result.rows[i];
     const bool is_shape = shapes.contains(layers_[i].name);
-    if (row.match == Match::none && (is_shape || is_computed(i))) row.match = Match::fused;
+    if (row.match == Match::none && (is_shape || is_computed(measured, i))) row.match = Match::fused;
     row.exceeds = is_exceeding(row);
     if (const auto found = introduced_.find(i); found != introduced_.end()) {
       row.introduced_max_abs_diff = found->second.max_abs_diff;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/layers/fused.h"
 #include "vernier/analysis/layers/layers_sample.h"
 #include "vernier/analysis/layers/side_by_side.h"
 #include "vernier/model/decoder.h"
@@ -39,12 +40,6 @@ class Validation {
   LayersResult result() const;
 
  private:
-  // Introduced error.
-  struct Introduced {
-    double max_abs_diff = 0;
-    double sqnr_db = 0;
-  };
-
   using PairRows = std::map<LayerPair, LayerRow>;
 
   void add_first(std::int64_t number, const std::vector<Tensor>& sample);
@@ -53,7 +48,6 @@ class Validation {
   void run_truth(const std::vector<Tensor>& sample);
   bool adopt(const std::vector<SeenLayer>& seen);
   std::vector<Placement> place() const;
-  void place_behind_norms(std::vector<Placement>& placements) const;
   std::vector<OutputFigures> measure_outputs(const LockstepOutputs& outputs) const;
   LayerRow output_row(const std::string& name) const;
   void add_outputs(const std::vector<OutputFigures>& measured);
@@ -65,7 +59,6 @@ class Validation {
   void prove_names(PairRows& found, std::int64_t number, const std::vector<Tensor>& sample);
   bool is_doubtful(std::size_t layer, const PairRows& found) const;
   bool has_same_operator(std::size_t layer) const;
-  std::vector<LayerPair> replacements(const std::vector<Placement>& named) const;
   LayerRow blank_row(const LayerPair& pair) const;
   LayerFigures figures(const LayerRow& row, const Tensor& reference,
                        const TensorView& candidate) const;
@@ -74,9 +67,7 @@ class Validation {
   void settle_coincidences();
   void release(std::size_t layer);
   bool is_part(std::size_t layer) const;
-  bool is_sound(std::size_t layer) const;
-  bool is_computed(std::size_t layer) const;
-  std::vector<std::size_t> readers(std::size_t layer) const;
+  MeasuredLayers measured_layers() const;
 
   LayersReference& reference_;
   std::vector<CandidateTensor> tensors_;
@@ -95,7 +86,7 @@ class Validation {
   std::set<std::size_t> merged_;             // layers that are a part of their tensor on the first
   std::optional<Decoder> decoder_;           // if the candidate scores tokens
   KlSum kl_;
-  std::map<std::size_t, Introduced> introduced_;
+  std::map<std::size_t, IntroducedError> introduced_;
   std::map<std::string, Tensor> truth_;  // float64 tensors of the current sample
   std::vector<std::string> warnings_;
   std::int64_t samples_ = 0, first_exceeding_ = 0;
