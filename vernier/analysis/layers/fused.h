@@ -14,7 +14,8 @@
 
 namespace vernier {
 
-// The rows of a validation, and what tells a layer that was fused from one that is wrong or missing.
+// The rows of a validation, and what tells a layer that was fused from one that is wrong or
+// missing.
 struct MeasuredLayers {
   const std::vector<Layer>& layers;
   const std::map<std::string, std::size_t, std::less<>>& layer_of;  // by name
@@ -34,8 +35,8 @@ bool is_computed(const MeasuredLayers& measured, std::size_t layer);
 
 // Whether the tensor holds only a part of the layer's result, although everything computed from it
 // is right. Without fused operators, such a tensor is wrong even if later layers hardly show it,
-// unless its element count differs: then the layer's values are elsewhere. Between recurrent layers,
-// exporters omit the transposes to batch-first and back.
+// unless its element count differs: then the layer's values are elsewhere. Between recurrent
+// layers, exporters omit the transposes to batch-first and back.
 bool holds_only_part(const MeasuredLayers& measured, std::size_t layer);
 
 }  // namespace vernier
