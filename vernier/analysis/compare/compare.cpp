@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "vernier/analysis/compare/compared_sample.h"
+#include "vernier/analysis/compare/output_failures.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/inputs/sequence.h"
 #include "vernier/analysis/pairing/by_name.h"
@@ -76,10 +76,6 @@ struct Pairs {
       accumulators[i].add(sample, measured[i]);
   }
 };
-
-double largest_difference(const PairResult& pair) {
-  return pair.similarity.statistics[*find_metric("max_abs_diff")].max;
-}
 
 // A part, and the index of the output pair that it belongs to.
 struct PairedPart {
@@ -174,7 +170,8 @@ class Comparison {
     std::ranges::copy(unpaired_, std::back_inserter(result_.outputs));
     list_not_compared();
     result_.evidence = evidence();
-    result_.verdict = make_verdict(options_.limits, failures(), result_.evidence);
+    result_.verdict =
+        make_verdict(options_.limits, output_failures(result_, options_), result_.evidence);
     return std::move(result_);
   }
 
@@ -377,138 +374,9 @@ class Comparison {
     if (!uses_.empty()) evidence.calibration = options_.exact->fit(uses_);
     for (const Diversity& diversity : diversity_)
       evidence.diversity = std::max(evidence.diversity.value_or(0), diversity.value());
-    if (evidence.quantized) evidence.ids = other_ids();
-    const std::vector<Failure> parts = part_failures();
-    if (const auto quiet = std::ranges::find_if(
-            parts, [&](const Failure& failure) { return is_quiet(failure.subject); });
-        quiet != parts.end())
-      evidence.quiet_part = *quiet;
+    if (evidence.quantized) evidence.ids = fewest_equal_ids(result_, options_);
+    evidence.quiet_part = quiet_part(result_, options_);
     return evidence;
-  }
-
-  const std::vector<PairResult>& computed_outputs() const {
-    return result_.exact_outputs.empty() ? result_.outputs : result_.exact_outputs;
-  }
-
-  // The output of class ids (or other integers) with the smallest share of equal elements; nullopt
-  // if all shares are within the limit.
-  std::optional<Failure> other_ids() const {
-    if (options_.evidence.own_limits) return std::nullopt;
-    const Limit limit = default_ids_limit(precision());
-    std::optional<Failure> fewest;
-    for (const PairResult& pair : computed_outputs()) {
-      if (pair.status != PairStatus::compared || !pair.equal_share) continue;
-      if (within(limit, *pair.equal_share) || (fewest && fewest->value <= *pair.equal_share))
-        continue;
-      fewest = Failure{.subject = pair.name,
-                       .group = "output",
-                       .metric = limit.metric,
-                       .value = *pair.equal_share,
-                       .limit = limit};
-    }
-    return fewest;
-  }
-
-  Precision precision() const {
-    return options_.evidence.quantized ? Precision::int8
-           : options_.evidence.half    ? Precision::fp16
-                                       : Precision::fp32;
-  }
-
-  // Failures of the default limits on parts. A part that is not finite fails with its output
-  // instead, and a sample whose signal is far below the others' does not fail a part by itself.
-  std::vector<Failure> part_failures() const {
-    if (options_.evidence.own_limits || options_.limits.empty()) return {};
-    std::vector<Judged> judged;
-    for (const auto& [part, pair] : result_.parts) {
-      const SimilaritySummary& figures = pair.similarity;
-      if (figures.samples == 0 || figures.statistics[0].nan > 0 ||
-          (part.is_share && largest_difference(pair) <= quiet_difference(Precision::fp32)))
-        continue;
-      judged.push_back(
-          {.name = pair.name,
-           .group = "output",
-           .metrics = {
-               {"sqnr_db_mean", std::max(figures.statistics[0].mean, pair.pooled_sqnr_db)},
-               {"sqnr_db", std::max(figures.statistics[0].min, pair.worst_against_mean_db)}}});
-    }
-    return judged.empty() ? std::vector<Failure>{}
-                          : judge(default_part_limits(precision()), judged);
-  }
-
-  // Whether the part holds values from 0 to 1 that differ too little to prove anything.
-  bool is_quiet(const std::string& part) const {
-    return std::ranges::any_of(result_.parts, [&](const PartResult& each) {
-      return each.pair.name == part && each.part.is_share &&
-             largest_difference(each.pair) <= quiet_difference(precision());
-    });
-  }
-
-  // The pairs that limits apply to: in exact arithmetic if it was run, and before the final
-  // activation if that could be compared. Integers, such as class ids, only if no output is float.
-  std::vector<PairResult> judged() const {
-    std::vector<PairResult> pairs = computed_outputs();
-    for (PairResult& pair : pairs)
-      for (const PairResult& before : result_.before_activation)
-        if (before.name == pair.name && before.status == PairStatus::compared &&
-            before.similarity.samples == pair.similarity.samples)
-          pair = before;
-    const auto is_number = [](const PairResult& pair) { return is_float(pair.reference_dtype); };
-    if (!options_.evidence.own_limits && std::ranges::any_of(pairs, is_number))
-      std::erase_if(pairs, [&](const PairResult& pair) {
-        return !is_number(pair) && pair.status == PairStatus::compared;
-      });
-    if (!result_.exact_outputs.empty())
-      pairs.insert(pairs.end(), unpaired_.begin(), unpaired_.end());
-    return pairs;
-  }
-
-  // Drops failures of the default limit on the worst sample if the reference is almost zero there.
-  void forgive_quiet_samples(std::vector<Failure>& failures, const std::vector<PairResult>& pairs) {
-    if (options_.evidence.own_limits) return;
-    std::erase_if(failures, [&](const Failure& failure) {
-      if (failure.kind != FailureKind::broken || failure.metric != "sqnr_db" ||
-          std::isnan(failure.value))
-        return false;
-      const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
-      if (pair == pairs.end() || !within(*failure.limit, pair->worst_against_mean_db)) return false;
-      result_.warnings.push_back(fmt::format(
-          "output '{}': the worst sample's SQNR is {:.1f} dB because its signal is far below the "
-          "other samples'; relative to their mean signal it is {:.1f} dB",
-          failure.subject, failure.value, pair->worst_against_mean_db));
-      return true;
-    });
-  }
-
-  // Drops SQNR failures of options_.shares that differ by no more than rounding.
-  void forgive_rounding(std::vector<Failure>& failures, const std::vector<PairResult>& pairs) {
-    if (options_.evidence.own_limits) return;
-    std::erase_if(failures, [&](const Failure& failure) {
-      const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
-      return failure.kind == FailureKind::broken && failure.metric.starts_with("sqnr_db") &&
-             std::ranges::count(options_.shares, failure.subject) > 0 && pair != pairs.end() &&
-             largest_difference(*pair) <= quiet_difference(Precision::fp32);
-    });
-  }
-
-  // An output that only the candidate has does not fail.
-  std::vector<Failure> failures() {
-    if (result_.samples == 0)
-      return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
-                   std::array{Judged{.metrics = {{"samples", 0}}}});
-    const std::vector<PairResult> pairs = judged();
-    std::vector<Failure> failures = judge_pairs(pairs, "output", options_.limits);
-    forgive_rounding(failures, pairs);
-    forgive_quiet_samples(failures, pairs);
-    if (auto ids = options_.evidence.quantized ? std::nullopt : other_ids())
-      failures.push_back(*std::move(ids));
-    std::ranges::copy_if(part_failures(), std::back_inserter(failures),
-                         [&](const Failure& failure) { return !is_quiet(failure.subject); });
-    std::erase_if(failures, [&](const Failure& failure) {
-      return failure.kind == FailureKind::missing &&
-             (options_.allow_missing || failure.metric == "reference");
-    });
-    return failures;
   }
 
   std::string trace_nan(const std::vector<Tensor>& inputs) const {

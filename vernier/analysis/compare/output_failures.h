@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "vernier/analysis/compare/compare.h"
+
+namespace vernier {
+
+// What fails in the measured outputs of `result`. An output that only the candidate has does not.
+// Adds a warning for each failure that is dropped because the sample holds next to no signal.
+std::vector<Failure> output_failures(CompareResult& result, const CompareOptions& options);
+
+// The output of class ids (or other integers) with the smallest share of equal elements; nullopt if
+// all shares are within the limit.
+std::optional<Failure> fewest_equal_ids(const CompareResult& result, const CompareOptions& options);
+
+// The first part of an output that fails, but holds values that differ too little to prove
+// anything.
+std::optional<Failure> quiet_part(const CompareResult& result, const CompareOptions& options);
+
+}  // namespace vernier
