@@ -8,6 +8,7 @@
 #include "tests/fixture.h"
 #include "tests/injected_faults.h"
 #include "tests/model_builder.h"
+#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/runtime/runner.h"
 #include "vernier/tensor/convert.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/evidence/weight_evidence.h"
+#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/model/model.h"
 
 namespace vernier {

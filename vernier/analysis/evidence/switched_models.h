@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "vernier/analysis/evidence/weight_evidence.h"
+#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/insert_switches.h"
 

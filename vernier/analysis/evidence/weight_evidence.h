@@ -1,35 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/evidence/other_channel.h"
+#include "vernier/analysis/evidence/paired_weight.h"
 #include "vernier/model/index.h"
 
 namespace vernier {
 
 class Runner;
-
-// A weight of the candidate and the reference's weight that it was made from.
-struct PairedWeight {
-  std::string candidate;
-  // Empty if no reference weight has this name, and none of this shape is left unpaired. "a, b, c"
-  // if the candidate's is the concatenation of several.
-  std::string reference;
-  std::int64_t elements = 0;
-  std::optional<double> steps;  // max |difference| / stored scale; nullopt if not quantized
-  double sqnr_db = 0;
-  std::optional<WeightChannel> other_channel;  // that differs, of an otherwise similar weight
-  std::optional<double> factor;                // candidate = factor * reference, within rounding
-  bool same = false;
-  bool equalised = false;   // the same after factors of its channels, which cancel between weights
-  bool transposed = false;  // the same, but in another axis order than its readers need
-  bool operator==(const PairedWeight&) const = default;
-};
 
 // Whether two models hold the same weights, and so are the same network.
 struct WeightEvidence {
@@ -62,25 +44,5 @@ WeightEvidence compare_weights_of(const Model& reference, const Model& candidate
 // have split or joined it. nullopt if the runner shows no parameters, or has batch norms but does
 // not watch its leaves, so that their order is unknown.
 std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
-
-// A weight of the reference in the form in which the candidate would hold it unquantized: with the
-// same folds and the same axis order.
-struct FloatWeight {
-  Tensor weight;
-  std::vector<Tensor> biases;  // possible biases with these folds; empty if none or unknown
-};
-
-// Where a float reference is read: its model, or the runner that shows its parameters. If both are
-// null, nothing is known of it.
-struct FloatReference {
-  const ModelIndex* model = nullptr;
-  const Runner* runner = nullptr;
-};
-
-// The reference's weights that the candidate holds unchanged, by the candidate's names. With a
-// runner, a weight that several nodes read has no biases.
-std::map<std::string, FloatWeight> float_weights_of(const FloatReference& reference,
-                                                    const ModelIndex& candidate,
-                                                    const WeightEvidence& evidence);
 
 }  // namespace vernier

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/evidence/weight_evidence.h"
+#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/model/index.h"
 
 namespace vernier {
