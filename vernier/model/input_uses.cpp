@@ -3,7 +3,6 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <set>
 #include <span>
@@ -12,6 +11,7 @@
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/operator_uses.h"
 #include "vernier/model/quantizer.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"
@@ -52,114 +52,6 @@ class Scope {
   std::unordered_map<std::string, Value> values_;
 };
 using Declared = std::unordered_map<std::string, Shape>;
-
-// An operator that reads elements of one input as positions along an axis of another.
-struct IndexUse {
-  std::string_view domain, op_type;
-  int indices, data;
-  std::string_view axis_attribute;
-};
-constexpr std::array index_uses = {
-    IndexUse{"", "Gather", 1, 0, "axis"},
-    IndexUse{"", "GatherElements", 1, 0, "axis"},
-    IndexUse{"", "ScatterElements", 1, 0, "axis"},
-    IndexUse{"com.microsoft", "GatherBlockQuantized", 1, 0, "gather_axis"},
-    IndexUse{"com.microsoft", "EmbedLayerNormalization", 0, 2, ""},
-    IndexUse{"com.microsoft", "EmbedLayerNormalization", 1, 4, ""},
-    IndexUse{"com.microsoft", "EmbedLayerNormalization", 8, 3, ""},
-};
-
-// Operators whose outputs hold elements of the inputs [first, last], unchanged and in any order.
-struct Carrier {
-  std::string_view op_type;
-  int first, last;  // positions of the inputs
-};
-constexpr int every = 1 << 30;
-
-// Operators that read the inputs from position `first` on as sizes or bounds.
-struct LengthUse {
-  std::string_view op_type;
-  int first;
-};
-constexpr std::array length_uses = {
-    LengthUse{"Range", 0},
-    LengthUse{"Expand", 1},
-    LengthUse{"Reshape", 1},
-    LengthUse{"ConstantOfShape", 0},
-    LengthUse{"Tile", 1},
-    LengthUse{"Slice", 1},
-    LengthUse{"Pad", 1},
-    LengthUse{"Resize", 3},
-    LengthUse{"ReverseSequence", 1},
-};
-
-// Attention with a cache of keys and values: an output holds the input and appends to it.
-struct CacheUse {
-  std::string_view domain, op_type;
-  int past, present;  // positions of the input and of the output
-};
-constexpr std::array cache_uses = {
-    CacheUse{"", "Attention", 4, 1},
-    CacheUse{"", "Attention", 5, 2},
-    CacheUse{"com.microsoft", "GroupQueryAttention", 3, 1},
-    CacheUse{"com.microsoft", "GroupQueryAttention", 4, 2},
-    CacheUse{"com.microsoft", "SparseAttention", 3, 1},
-    CacheUse{"com.microsoft", "SparseAttention", 4, 2},
-    CacheUse{"com.microsoft", "MultiHeadAttention", 6, 1},
-    CacheUse{"com.microsoft", "MultiHeadAttention", 7, 2},
-    CacheUse{"com.microsoft", "DecoderMaskedMultiHeadAttention", 5, 1},
-    CacheUse{"com.microsoft", "DecoderMaskedMultiHeadAttention", 6, 2},
-    CacheUse{"com.microsoft", "Attention", 4, 1},
-};
-
-// Inputs that fused operators read as positions, lengths or masks.
-struct FusedUse {
-  std::string_view domain, op_type;
-  int input;
-  bool InputUses::*use;
-};
-constexpr std::array fused_uses = {
-    FusedUse{"", "RotaryEmbedding", 3, &InputUses::positions},
-    FusedUse{"com.microsoft", "RotaryEmbedding", 1, &InputUses::positions},
-    FusedUse{"com.microsoft", "GroupQueryAttention", 9, &InputUses::positions},
-    FusedUse{"com.microsoft", "GroupQueryAttention", 5, &InputUses::last_position},
-    FusedUse{"com.microsoft", "GroupQueryAttention", 6, &InputUses::total_length},
-    FusedUse{"com.microsoft", "SparseAttention", 7, &InputUses::total_length},
-    FusedUse{"com.microsoft", "MultiHeadAttention", 4, &InputUses::mask},
-    FusedUse{"com.microsoft", "Attention", 3, &InputUses::mask},
-};
-
-constexpr std::array<std::string_view, 4> convolutions = {"Conv", "ConvTranspose", "ConvInteger",
-                                                          "QLinearConv"};
-// Products that count as weighted if an operand is constant.
-constexpr std::array<std::string_view, 11> products = {
-    "MatMul", "Gemm", "MatMulInteger", "QLinearMatMul", "QGemm",    "MatMulNBits",
-    "LSTM",   "GRU",  "RNN",           "Einsum",        "Attention"};
-
-constexpr std::array carriers = {
-    Carrier{"Cast", 0, 0},           Carrier{"CastLike", 0, 0},
-    Carrier{"Identity", 0, 0},       Carrier{"Reshape", 0, 0},
-    Carrier{"Flatten", 0, 0},        Carrier{"Squeeze", 0, 0},
-    Carrier{"Unsqueeze", 0, 0},      Carrier{"Transpose", 0, 0},
-    Carrier{"Slice", 0, 0},          Carrier{"Split", 0, 0},
-    Carrier{"Concat", 0, every},     Carrier{"Expand", 0, 0},
-    Carrier{"Tile", 0, 0},           Carrier{"Pad", 0, 0},
-    Carrier{"Where", 1, 2},          Carrier{"Gather", 0, 0},
-    Carrier{"GatherElements", 0, 0}, Carrier{"GatherND", 0, 0},
-    Carrier{"Clip", 0, 0},           Carrier{"Max", 0, every},
-    Carrier{"Min", 0, every},        Carrier{"ReduceMax", 0, 0},
-    Carrier{"ReduceMin", 0, 0},      Carrier{"Compress", 0, 0},
-    Carrier{"Dropout", 0, 0},        Carrier{"ReverseSequence", 0, 0},
-    Carrier{"Trilu", 0, 0},          Carrier{"DepthToSpace", 0, 0},
-    Carrier{"SpaceToDepth", 0, 0},   Carrier{"TopK", 0, 0},
-    Carrier{"ScatterND", 0, 0},      Carrier{"ScatterElements", 0, 0},
-    Carrier{"TensorScatter", 0, 0},
-};
-
-// Operators whose first output has the shape of their first input. These are the ones found between
-// a weight and a Gather.
-constexpr std::array<std::string_view, 5> same_shape = {"Identity", "Cast", "CastLike",
-                                                        "QuantizeLinear", "DequantizeLinear"};
 
 std::optional<Shape> declared_dims(const vernier_onnx::ValueInfoProto& info) {
   if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return {};
@@ -302,14 +194,14 @@ class InputTracker {
 
   Value simple_output(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) const {
     Value output;
-    for (const Carrier& carrier : carriers) {
+    for (const auto& carrier : operator_uses::carriers) {
       if (!is_op(node, carrier.op_type)) continue;
       for (int i = carrier.first; i <= carrier.last && i < static_cast<int>(inputs.size()); ++i)
         output.sources.insert(inputs[i].sources.begin(), inputs[i].sources.end());
     }
     if (is_op(node, "Imputer", "ai.onnx.ml") && !inputs.empty()) output.sources = inputs[0].sources;
     place_elements(node, inputs, output);
-    if (is_any_of(node, same_shape) && !inputs.empty()) output.dims = inputs[0].dims;
+    if (is_any_of(node, operator_uses::same_shape) && !inputs.empty()) output.dims = inputs[0].dims;
     if (!is_op(node, "Shape") && !is_op(node, "Size") && !is_weighted(node, inputs))
       for (const Value& input : inputs)
         output.signals.insert(input.signals.begin(), input.signals.end());
@@ -319,7 +211,7 @@ class InputTracker {
 
   static void place_caches(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
                            std::vector<Value>& outputs) {
-    for (const CacheUse& use : cache_uses)
+    for (const auto& use : operator_uses::cache_uses)
       if (is_op(node, use.op_type, use.domain) && use.past < std::ssize(inputs) &&
           use.present < std::ssize(outputs))
         outputs[use.present].sources = inputs[use.past].sources;
@@ -331,7 +223,7 @@ class InputTracker {
     constexpr std::array<std::string_view, 4> keep = {"Reshape", "Squeeze", "Unsqueeze", "Imputer"};
     if (is_op(node, "Concat") && joins_columns(node, inputs)) return place_columns(inputs, output);
     if (is_op(node, "Gather") && inputs.size() == 2) return pick_columns(node, inputs, output);
-    if (!is_any_of(node, same_shape) && !is_any_of(node, keep))
+    if (!is_any_of(node, operator_uses::same_shape) && !is_any_of(node, keep))
       for (auto& [source, place] : output.sources) place.column.reset();
   }
 
@@ -388,8 +280,9 @@ class InputTracker {
   }
 
   static bool is_weighted(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
-    if (is_any_of(node, convolutions) || is_op(node, "STFT")) return true;
-    return is_any_of(node, products) && std::ranges::any_of(inputs, &Value::constant);
+    if (is_any_of(node, operator_uses::convolutions) || is_op(node, "STFT")) return true;
+    return is_any_of(node, operator_uses::products) &&
+           std::ranges::any_of(inputs, &Value::constant);
   }
 
   // The elements of a constant; nullopt if there are more than `most` or they cannot be read.
@@ -407,7 +300,7 @@ class InputTracker {
 
   void note_indices(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
     const auto input = [&](int i) { return i < std::ssize(inputs) ? inputs[i] : Value{}; };
-    for (const IndexUse& use : index_uses)
+    for (const auto& use : operator_uses::index_uses)
       if (is_op(node, use.op_type, use.domain))
         note(input(use.indices), input(use.data),
              use.axis_attribute.empty() ? 0 : attribute_int(node, use.axis_attribute, 0));
@@ -449,10 +342,10 @@ class InputTracker {
     const auto mark = [&](const Value& value, bool InputUses::*use) {
       change_uses(value, true, [&](InputUses& uses) { uses.*use = true; });
     };
-    for (const LengthUse& use : length_uses)
+    for (const auto& use : operator_uses::length_uses)
       for (std::size_t i = use.first; is_op(node, use.op_type) && i < inputs.size(); ++i)
         mark(inputs[i], &InputUses::length);
-    for (const FusedUse& use : fused_uses)
+    for (const auto& use : operator_uses::fused_uses)
       if (is_op(node, use.op_type, use.domain) && use.input < std::ssize(inputs))
         mark(inputs[use.input], use.use);
     if (inputs.size() >= 2) note_pair(node, inputs[0], inputs[1]);
@@ -570,7 +463,7 @@ class InputTracker {
   void note_first_operator(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
     if (inputs.empty() || !is_weighted(node, inputs)) return;
     const std::size_t weight = node.op_type() == "QLinearConv" ? 3 : 1;
-    const bool convolves = is_any_of(node, convolutions);
+    const bool convolves = is_any_of(node, operator_uses::convolutions);
     const auto rank = convolves && weight < inputs.size() && inputs[weight].dims
                           ? std::ssize(*inputs[weight].dims)
                           : 0;
