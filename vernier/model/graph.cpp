@@ -109,6 +109,14 @@ bool is_op_or_contrib(const NodeProto& node, std::string_view op_type) {
   return is_op(node, op_type) || is_op(node, op_type, "com.microsoft");
 }
 
+bool is_one_of(const NodeProto& node, std::span<const std::string_view> op_types) {
+  return std::ranges::find(op_types, node.op_type()) != op_types.end();
+}
+
+bool is_one_of(const NodeProto& node, std::initializer_list<std::string_view> op_types) {
+  return is_one_of(node, std::span(op_types.begin(), op_types.size()));
+}
+
 const AttributeProto* attribute(const NodeProto& node, std::string_view name) {
   for (const AttributeProto& attribute : node.attribute())
     if (attribute.name() == name) return &attribute;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -49,6 +51,10 @@ bool is_op(const vernier_onnx::NodeProto& node, std::string_view op_type,
            std::string_view domain = "");
 // Also true for the operator of that name in com.microsoft.
 bool is_op_or_contrib(const vernier_onnx::NodeProto& node, std::string_view op_type);
+// Whether the node is one of these operators, of any domain.
+bool is_one_of(const vernier_onnx::NodeProto& node, std::span<const std::string_view> op_types);
+bool is_one_of(const vernier_onnx::NodeProto& node,
+               std::initializer_list<std::string_view> op_types);
 
 const vernier_onnx::AttributeProto* attribute(const vernier_onnx::NodeProto& node,
                                               std::string_view name);

@@ -61,10 +61,6 @@ std::optional<Shape> declared_dims(const vernier_onnx::ValueInfoProto& info) {
   return dims;
 }
 
-bool is_any_of(const vernier_onnx::NodeProto& node, std::span<const std::string_view> op_types) {
-  return std::ranges::find(op_types, node.op_type()) != op_types.end();
-}
-
 // Whether the numbers are n, n + 1, n + 2..., at least three of them.
 bool counts_up(const std::vector<double>& numbers) {
   for (std::size_t i = 1; i < numbers.size(); ++i)
@@ -201,7 +197,7 @@ class InputTracker {
     }
     if (is_op(node, "Imputer", "ai.onnx.ml") && !inputs.empty()) output.sources = inputs[0].sources;
     place_elements(node, inputs, output);
-    if (is_any_of(node, operator_uses::same_shape) && !inputs.empty()) output.dims = inputs[0].dims;
+    if (is_one_of(node, operator_uses::same_shape) && !inputs.empty()) output.dims = inputs[0].dims;
     if (!is_op(node, "Shape") && !is_op(node, "Size") && !is_weighted(node, inputs))
       for (const Value& input : inputs)
         output.signals.insert(input.signals.begin(), input.signals.end());
@@ -223,7 +219,7 @@ class InputTracker {
     constexpr std::array<std::string_view, 4> keep = {"Reshape", "Squeeze", "Unsqueeze", "Imputer"};
     if (is_op(node, "Concat") && joins_columns(node, inputs)) return place_columns(inputs, output);
     if (is_op(node, "Gather") && inputs.size() == 2) return pick_columns(node, inputs, output);
-    if (!is_any_of(node, operator_uses::same_shape) && !is_any_of(node, keep))
+    if (!is_one_of(node, operator_uses::same_shape) && !is_one_of(node, keep))
       for (auto& [source, place] : output.sources) place.column.reset();
   }
 
@@ -276,12 +272,12 @@ class InputTracker {
       return;
     }
     output.constant = !inputs.empty() && std::ranges::all_of(inputs, &Value::constant);
-    if (is_any_of(node, keep) && !inputs.empty()) output.stored = inputs[0].stored;
+    if (is_one_of(node, keep) && !inputs.empty()) output.stored = inputs[0].stored;
   }
 
   static bool is_weighted(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
-    if (is_any_of(node, operator_uses::convolutions) || is_op(node, "STFT")) return true;
-    return is_any_of(node, operator_uses::products) &&
+    if (is_one_of(node, operator_uses::convolutions) || is_op(node, "STFT")) return true;
+    return is_one_of(node, operator_uses::products) &&
            std::ranges::any_of(inputs, &Value::constant);
   }
 
@@ -375,7 +371,7 @@ class InputTracker {
     if (is_op(node, "OneHot"))
       if (const auto depth = numbers_of(second); depth && depth->size() == 1)
         note_range(first, {0, depth->front() - 1});
-    if (!is_any_of(node, comparisons)) return;
+    if (!is_one_of(node, comparisons)) return;
     note_comparison(first, second, is_op(node, "Equal"));
     note_comparison(second, first, is_op(node, "Equal"));
   }
@@ -463,7 +459,7 @@ class InputTracker {
   void note_first_operator(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
     if (inputs.empty() || !is_weighted(node, inputs)) return;
     const std::size_t weight = node.op_type() == "QLinearConv" ? 3 : 1;
-    const bool convolves = is_any_of(node, operator_uses::convolutions);
+    const bool convolves = is_one_of(node, operator_uses::convolutions);
     const auto rank = convolves && weight < inputs.size() && inputs[weight].dims
                           ? std::ssize(*inputs[weight].dims)
                           : 0;

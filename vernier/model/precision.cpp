@@ -28,16 +28,9 @@ constexpr std::array<std::string_view, 15> quantizing_ops = {"QuantizeLinear",
                                                              "MatMulFpQ4",
                                                              "QMoE"};
 
-bool quantizes(const vernier_onnx::NodeProto& node) {
-  return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
-         std::ranges::find(quantizing_ops, node.op_type()) != quantizing_ops.end();
-}
-
 // Operators whose attribute `bits` is the width of their weights; 4 if absent.
 bool stores_blocks(const vernier_onnx::NodeProto& node) {
-  constexpr std::array<std::string_view, 4> ops = {"MatMulNBits", "GatherBlockQuantized",
-                                                   "MatMulBnb4", "MatMulFpQ4"};
-  return std::ranges::find(ops, node.op_type()) != ops.end();
+  return is_one_of(node, {"MatMulNBits", "GatherBlockQuantized", "MatMulBnb4", "MatMulFpQ4"});
 }
 
 // Calls visit(name, tensor) for every initializer and every Constant: some exporters write all
@@ -75,10 +68,15 @@ std::string_view precision_name(Precision precision) {
   return "";
 }
 
+bool is_quantizing(const vernier_onnx::NodeProto& node) {
+  return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
+         is_one_of(node, quantizing_ops);
+}
+
 Precision precision_of(const Model& model) {
   double half = 0, single = 0;
   for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
-    if (std::ranges::any_of(subgraph.graph->node(), quantizes)) return Precision::int8;
+    if (std::ranges::any_of(subgraph.graph->node(), is_quantizing)) return Precision::int8;
     half += weight_elements(*subgraph.graph, true);
     single += weight_elements(*subgraph.graph, false);
   }
@@ -96,7 +94,7 @@ std::string_view precision_name(const Model& model) {
                       narrow_weights.insert(name);
                   });
     for (const auto& node : subgraph.graph->node()) {
-      if (!quantizes(node)) continue;
+      if (!is_quantizing(node)) continue;
       const bool is_narrow = stores_blocks(node) ? attribute_int(node, "bits", 4) == 4
                                                  : narrow_weights.contains(input_name(node, 0));
       ++(is_narrow ? narrow : others);

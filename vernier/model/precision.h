@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "vernier/model/graph.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
@@ -10,6 +11,9 @@ namespace vernier {
 enum class Precision { fp32, fp16, int8 };
 
 std::string_view precision_name(Precision precision);
+
+// Whether the node quantizes, dequantizes or computes with quantized numbers.
+bool is_quantizing(const vernier_onnx::NodeProto& node);
 
 // int8 for a model with quantizing operators of any width (Q-DQ pairs, QOperator, integer or
 // block-quantized matrix products); fp16 if more weight elements are float16 or bfloat16 than

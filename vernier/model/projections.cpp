@@ -37,10 +37,6 @@ constexpr std::array<std::string_view, 9> carrying_operators = {
 // Operators that end a walk: their outputs are sizes or comparisons, not values of the tensor.
 constexpr std::array<std::string_view, 5> ends = {"Shape", "Size", "Equal", "Greater", "IsNaN"};
 
-bool is_one_of(const NodeProto& node, Names names) {
-  return std::ranges::find(names, node.op_type()) != names.end();
-}
-
 // The outputs that hold elements of the inputs: not a dynamically computed scale or zero point.
 std::vector<std::string> carried_outputs(const NodeProto& node) {
   std::vector<std::string> outputs(node.output().begin(), node.output().end());

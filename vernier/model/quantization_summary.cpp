@@ -26,8 +26,7 @@ constexpr std::array<std::string_view, 3> block_operators = {"MatMulNBits", "Gat
                                                              "MatMulBnb4"};
 
 bool is_integer_operator(const NodeProto& node) {
-  return node.op_type().starts_with("QLinear") ||
-         std::ranges::find(integer_operators, node.op_type()) != integer_operators.end();
+  return node.op_type().starts_with("QLinear") || is_one_of(node, integer_operators);
 }
 
 class QuantizationCounter {
@@ -37,8 +36,7 @@ class QuantizationCounter {
     summary_.dynamic_quantize += node.op_type() == "DynamicQuantizeLinear";
     if (node.op_type() == "DequantizeLinear") add_dequantize(node, index);
     if (is_integer_operator(node)) ++summary_.integer_operators[node.op_type()];
-    if (std::ranges::find(block_operators, node.op_type()) != block_operators.end())
-      add_block(node);
+    if (is_one_of(node, block_operators)) add_block(node);
   }
   QuantizationSummary result() && { return std::move(summary_); }
 

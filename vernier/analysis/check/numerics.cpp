@@ -182,9 +182,7 @@ constexpr std::array<std::string_view, 6> normalisations = {
 Findings attribute_epsilon(const GraphIndex& graph, const NodeProto& node) {
   const auto* epsilon = attribute(node, "epsilon");
   const auto dtype = graph.dtype(input_name(node, 0));
-  if (!epsilon || !dtype ||
-      std::ranges::find(normalisations, node.op_type()) == normalisations.end())
-    return {};
+  if (!epsilon || !dtype || !is_one_of(node, normalisations)) return {};
   if (epsilon->f() > vanishing_below(*dtype)) return {};
   return {
       make_finding("vanishing-epsilon", node_subject(graph, node),

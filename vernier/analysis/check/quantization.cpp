@@ -39,8 +39,7 @@ bool takes_stored_numbers(const NodeProto& node) {
   return is_dequantize(node) || node.op_type().starts_with("QLinear") ||
          node.op_type().starts_with("QGemm") || node.op_type().starts_with("QAttention") ||
          node.op_type().ends_with("Integer") || node.op_type().starts_with("If") ||
-         node.op_type() == "Loop" || node.op_type() == "Scan" ||
-         std::ranges::find(movers, node.op_type()) != movers.end();
+         node.op_type() == "Loop" || node.op_type() == "Scan" || is_one_of(node, movers);
 }
 
 Findings unpaired(const GraphIndex& graph, const NodeProto& node) {

@@ -144,7 +144,7 @@ Hint hint(const GraphIndex& graph, const NodeProto& node) {
   if (is_op(node, "BatchNormalization"))
     return {"training-batchnorm", batchnorm_evidence(graph, node)};
   if (is_op(node, "Sub")) return {"batch-statistics", statistics_evidence(graph, node)};
-  if (std::ranges::find(random_operators, node.op_type()) != random_operators.end())
+  if (is_one_of(node, random_operators))
     return {"random-operator", fmt::format("{} draws anew in every run", node.op_type())};
   return {};
 }

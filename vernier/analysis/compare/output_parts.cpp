@@ -17,20 +17,12 @@ namespace {
 
 using vernier_onnx::NodeProto;
 
-template <std::size_t Count>
-bool is_one_of(const NodeProto& node, const std::array<std::string_view, Count>& ops) {
-  return std::ranges::find(ops, node.op_type()) != ops.end();
-}
-
 bool keeps_axes(const NodeProto& node) {
-  constexpr std::array<std::string_view, 4> ops = {"Identity", "Cast", "QuantizeLinear",
-                                                   "DequantizeLinear"};
-  return is_one_of(node, ops);
+  return is_one_of(node, {"Identity", "Cast", "QuantizeLinear", "DequantizeLinear"});
 }
 
 bool reshapes(const NodeProto& node) {
-  constexpr std::array<std::string_view, 4> ops = {"Reshape", "Squeeze", "Unsqueeze", "Flatten"};
-  return is_one_of(node, ops);
+  return is_one_of(node, {"Reshape", "Squeeze", "Unsqueeze", "Flatten"});
 }
 
 bool is_transpose(const NodeProto& node) { return node.op_type() == "Transpose"; }

@@ -199,16 +199,12 @@ bool end_in_activations(const ModelIndex& models, const GraphIndex& graph,
   constexpr std::array<std::string_view, 8> carriers = {
       "Identity", "Cast",    "QuantizeLinear", "DequantizeLinear",
       "Reshape",  "Squeeze", "Unsqueeze",      "Flatten"};
-  const auto is_among = [](const auto& names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
   if (!graph.defines(tensor) && graph.outer())
     return end_in_activations(models, *graph.outer(), tensor, found);
   const vernier_onnx::NodeProto* node = graph.producer(tensor);
   if (!node) return false;
-  if (is_among(carriers, node->op_type()))
-    return end_in_activations(models, graph, node->input(0), found);
-  if (is_among(activations, node->op_type())) {
+  if (is_one_of(*node, carriers)) return end_in_activations(models, graph, node->input(0), found);
+  if (is_one_of(*node, activations)) {
     found.push_back({&graph, node});
     return true;
   }

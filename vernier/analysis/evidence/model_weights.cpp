@@ -31,10 +31,6 @@ int channel_axis(const NodeProto& node, int input) {
   return -1;
 }
 
-bool is_one_of(const NodeProto& node, std::initializer_list<std::string_view> ops) {
-  return std::ranges::find(ops, node.op_type()) != ops.end();
-}
-
 // A constant, also one behind a Reshape or Identity.
 std::optional<Tensor> constant_value(const GraphIndex& index, const std::string& tensor) {
   if (auto value = index.value(tensor)) return value;

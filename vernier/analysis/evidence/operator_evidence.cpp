@@ -78,11 +78,6 @@ constexpr std::array<std::string_view, 16> carriers = {
     "MaxPool",  "Dropout", "Slice",   "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
     "Split",    "Concat",  "Resize",  "Cast"};
 
-template <std::size_t count>
-bool is_among(const std::array<std::string_view, count>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 std::string_view without_prefix(std::string_view op) {
   constexpr std::string_view prefix = "QLinear";
   return op.starts_with(prefix) ? op.substr(prefix.size()) : op;
@@ -102,7 +97,7 @@ bool is_redundant(const GraphIndex& graph, const NodeProto& node) {
   if (graph.has_one_reader(node.output(0)) && is_op(*graph.consumers(node.output(0))[0], "Clip"))
     return true;
   const NodeProto* producer = graph.producer(node.input(0));
-  while (producer && is_among(carriers, producer->op_type()) && producer->input_size() == 1)
+  while (producer && is_one_of(*producer, carriers) && producer->input_size() == 1)
     producer = graph.producer(producer->input(0));
   return producer && (is_op(*producer, "Relu") || is_op(*producer, "Sigmoid"));
 }
@@ -143,7 +138,7 @@ Counted count_activations(const ModelIndex& model) {
       const Activation* activation = activation_of(node);
       const bool foreign = !is_op(node, node.op_type());
       if (!activation && foreign && !node.op_type().starts_with("QLinear") &&
-          !is_among(plain_operators, node.op_type()))
+          !is_one_of(node, plain_operators))
         counted.foreign.insert(node.domain() + "." + node.op_type());
       if (!activation || is_redundant(graph, node) ||
           !seen.insert(node.op_type() + " " + input_name(node, 0)).second)
@@ -175,7 +170,7 @@ std::int64_t clipping_quantizers(const ModelIndex& reference, const ModelIndex& 
       continue;
     const std::string_view op = without_prefix(activation.writer_op);
     const bool keeps_sign =
-        is_among(carriers, op) ||
+        std::ranges::find(carriers, op) != carriers.end() ||
         std::ranges::find(activations, op, &Activation::op) != activations.end();
     if (!keeps_sign)
       tensors.insert(activation.before.empty() ? activation.stored : activation.before);

@@ -14,6 +14,7 @@
 #include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/model/inference_mode.h"
+#include "vernier/model/precision.h"
 #include "vernier/model/scope.h"
 
 namespace vernier {
@@ -249,7 +250,7 @@ class Diagnoser {
   static bool is_missing(const LayerRow& row, const Region& region) {
     return row.match == Match::none && row.tensor.empty() &&
            std::ranges::none_of(region.nodes, [&](const auto* node) {
-             return is_quantized(*node) || module_path(*node) == row.layer;
+             return is_quantizing(*node) || module_path(*node) == row.layer;
            });
   }
 

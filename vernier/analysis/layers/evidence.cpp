@@ -12,6 +12,7 @@
 
 #include "vernier/model/inference_mode.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/precision.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -109,7 +110,7 @@ LayerEvidence missing_operator(const Region& region, const std::string& type) {
   if (known == implementations.end() || region.nodes.empty()) return {};
   for (const NodeProto* node : region.nodes) {
     const bool foreign = !is_op(*node, node->op_type());
-    if (foreign || is_quantized(*node) ||
+    if (foreign || is_quantizing(*node) ||
         std::ranges::find(known->operators, node->op_type()) != known->operators.end())
       return {};
   }
@@ -117,7 +118,7 @@ LayerEvidence missing_operator(const Region& region, const std::string& type) {
 }
 
 LayerEvidence differing_operators(const Region& reference, const Region& candidate) {
-  const auto quantizes = [](const NodeProto* node) { return is_quantized(*node); };
+  const auto quantizes = [](const NodeProto* node) { return is_quantizing(*node); };
   if (std::ranges::any_of(candidate.nodes, quantizes)) return {};
   const auto expected = count_operators(reference);
   const auto found = count_operators(candidate);
@@ -137,19 +138,8 @@ std::vector<std::string> operator_names(const Region& region) {
   return names;
 }
 
-bool is_quantized(const NodeProto& node) {
-  static constexpr std::array<std::string_view, 9> operators = {
-      "QuantizeLinear", "DequantizeLinear",     "DynamicQuantizeLinear",
-      "MatMulInteger",  "ConvInteger",          "DynamicQuantizeMatMul",
-      "MatMulNBits",    "MatMulIntegerToFloat", "QGemm"};
-  return node.op_type().starts_with("QLinear") ||
-         std::ranges::find(operators, node.op_type()) != operators.end();
-}
-
 bool is_bookkeeping(const NodeProto& node) {
-  static constexpr std::array<std::string_view, 4> names = {"Constant", "Identity", "Shape",
-                                                            "Cast"};
-  return std::ranges::find(names, node.op_type()) != names.end();
+  return is_one_of(node, {"Constant", "Identity", "Shape", "Cast"});
 }
 
 std::set<std::string> names_read(const Region& region) {
@@ -179,7 +169,7 @@ LayerEvidence differing_weight(const Region& region, std::span<const ComparedWei
 LayerEvidence low_precision(const Region& region) {
   for (const NodeProto* node : region.nodes) {
     if (LayerEvidence narrow = narrow_tensor(*node, *region.graph)) return narrow;
-    if (is_quantized(*node))
+    if (is_quantizing(*node))
       return {.fact = Fact::quantized, .node = node_label(*node), .name = node->op_type()};
   }
   return {};

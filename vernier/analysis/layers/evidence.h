@@ -29,9 +29,6 @@ LayerEvidence differing_operators(const Region& reference, const Region& candida
 // The operators in graph order, without constants.
 std::vector<std::string> operator_names(const Region& region);
 
-// Whether the node quantizes, or computes with quantized numbers.
-bool is_quantized(const vernier_onnx::NodeProto& node);
-
 // Whether the node only passes values on, or gives a shape.
 bool is_bookkeeping(const vernier_onnx::NodeProto& node);
 

@@ -56,9 +56,8 @@ std::string module_of_weights_of(const NodeProto& node) {
 }  // namespace
 
 bool is_product(const NodeProto& node) {
-  constexpr std::array<std::string_view, 7> ops = {
-      "Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul"};
-  return std::ranges::count(ops, node.op_type()) > 0;
+  return is_one_of(
+      node, {"Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul"});
 }
 
 Region region_of(const GraphIndex& graph, const std::string& tensor,

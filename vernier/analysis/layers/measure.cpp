@@ -21,6 +21,7 @@
 #include "vernier/analysis/parts/record.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/stopping.h"
 
 namespace vernier {
@@ -32,11 +33,6 @@ TensorView with_batch_axis(TensorView reference, const TensorView& candidate) {
       std::ranges::equal(reference.shape, candidate.shape.subspan(1)))
     reference.shape = candidate.shape;
   return reference;
-}
-
-bool quantizes(const Model& model) {
-  return std::ranges::any_of(model.graph().node(),
-                             [](const auto& node) { return is_quantized(node); });
 }
 
 LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
@@ -56,7 +52,7 @@ Validation::Validation(LayersReference& reference, Runner& candidate,
     : reference_(reference),
       tensors_(std::move(tensors)),
       graph_(graph),
-      is_quantized_(graph && quantizes(*graph)),
+      is_quantized_(graph && precision_of(*graph) == Precision::int8),
       options_(options),
       side_by_side_(*reference.runner, candidate, tensors_, options.io),
       layers_(reference.layers),
@@ -482,7 +478,8 @@ LayersResult Validation::result() const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     LayerRow& row = result.rows[i];
     const bool is_shape = shapes.contains(layers_[i].name);
-    if (row.match == Match::none && (is_shape || is_computed(measured, i))) row.match = Match::fused;
+    if (row.match == Match::none && (is_shape || is_computed(measured, i)))
+      row.match = Match::fused;
     row.exceeds = is_exceeding(row);
     if (const auto found = introduced_.find(i); found != introduced_.end()) {
       row.introduced_max_abs_diff = found->second.max_abs_diff;

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 9> carrying = {
 // integer product by its scale.
 bool completes(const GraphIndex& graph, const NodeProto& node, const std::string& product,
                bool is_integer_product) {
-  if (std::ranges::find(carrying, node.op_type()) != carrying.end()) return true;
+  if (is_one_of(node, carrying)) return true;
   if (is_op(node, "Mul")) return is_integer_product;
   if (!is_op(node, "Add")) return false;
   const std::string other = input_name(node, input_name(node, 0) == product ? 1 : 0);

@@ -4,6 +4,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 
@@ -19,12 +20,12 @@ namespace {
 constexpr std::int64_t few_samples = 16;
 constexpr std::int64_t explaining_samples = 8;  // of those held back, to explain a loss
 
-const std::vector<std::string> integer_ops = {
+constexpr std::array<std::string_view, 8> integer_ops = {
     "QLinearConv",          "QLinearMatMul", "MatMulInteger", "ConvInteger",
     "MatMulIntegerToFloat", "QGemm",         "MatMulNBits",   "DynamicQuantizeMatMul"};
 // Float operators, as ONNX Runtime's optimiser leaves or fuses them.
-const std::vector<std::string> product_ops = {"Conv",      "ConvTranspose", "Gemm",       "MatMul",
-                                              "FusedConv", "FusedGemm",     "FusedMatMul"};
+constexpr std::array<std::string_view, 7> product_ops = {
+    "Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul"};
 
 }  // namespace
 
@@ -205,9 +206,9 @@ QuantizeResult Quantizing::finish() {
   result.float_nodes -= result.quantized_nodes;
   const Model executed = optimize(result.model, Optimization::all);
   for (const auto& node : executed.graph().node())
-    if (std::ranges::find(integer_ops, node.op_type()) != integer_ops.end())
+    if (is_one_of(node, integer_ops))
       ++result.integer_kernels[node.op_type()];
-    else if (std::ranges::find(product_ops, node.op_type()) != product_ops.end())
+    else if (is_one_of(node, product_ops))
       ++result.float_kernels[node.op_type()];
   if (shared_) result.held_back = judge_held_back(result);
   result.verdict = verdict_of(result);
