@@ -133,7 +133,7 @@ lint: preset = lint
 lint: steps = build torch lint
 lint: targets = onnx_proto_objects
 lint: build
-	@shellcheck scripts/*.sh .ci/run
+	@shellcheck scripts/*.sh .ci/*
 	@run-clang-tidy-19 -p $(build_dir) -quiet $(linted)
 
 clean:

@@ -58,7 +58,7 @@ void add_export(CLI::App& program, int& exit_code) {
   command->add_option("--opset", exported.opset, "Opset (default: the newest that PyTorch writes)")
       ->check(above_zero())
       ->type_name("N");
-  main.add("--dynamic", exported.dynamic, "Dynamic axes beside the batch",
+  main.add("--dynamic", exported.dynamic, "Dynamic axes besides the batch",
            "NAME:AXIS[=SYMBOL],...");
   main.add("--exporter", exported.exporter,
            "PyTorch's exporter: dynamo (default from 2.5 on), or torchscript, which also writes a "

@@ -104,7 +104,7 @@ int run_sweep(SweepCommand& options) {
 void add_sweep(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<SweepCommand>();
   auto* command =
-      program.add_subcommand("sweep", "Measure a model in several precisions beside each other");
+      program.add_subcommand("sweep", "Measure a model in several precisions, side by side");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->quantize.model, "The float32 .onnx model", "MODEL")
       ->required();

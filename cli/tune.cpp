@@ -136,8 +136,7 @@ void add_tune(CLI::App& program, int& exit_code) {
       "tune", "Quantize all but the fewest nodes with which a target is reached");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->quantize.model,
-           "The float32 .onnx model; with --reference one that is quantized already (Q-DQ)",
-           "MODEL")
+           "The float32 .onnx model; with --reference a quantized one", "MODEL")
       ->required();
   main.add("--target", options->target,
            "What to reach on held-back samples: 'sqnr_db>30', 'agreement>0.99', "
@@ -145,23 +144,26 @@ void add_tune(CLI::App& program, int& exit_code) {
            "METRIC>VALUE");
   main.add("-o,--output", options->quantize.quantized, "Where to write the model", "OUT.onnx")
       ->required();
-  main.add("--cost", options->cost,
-           "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)")
-      ->check(CLI::IsMember({"nodes", "bytes", "latency"}))
-      ->capture_default_str();
   auto* reference =
       main.add("--reference", options->reference,
                "Of a quantized model: the float .onnx model it was made from", "MODEL");
   main.add("--keep", options->keep,
            "Of a quantized model: keep these nodes in float and search for none", "LIST")
       ->delimiter(',');
-  main.add("--fallback", options->fallback,
-           "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
-           "--precision int4, weights of 8 bits (its default)")
-      ->check(CLI::IsMember({"float", "16", "8"}));
   main.add("--precision", options->quantize.precision, "Precision of weights and activations")
       ->check(CLI::IsMember(quantized_precision_names()))
       ->capture_default_str();
+  OptionGroup search(*command, "Quantizers");
+  search
+      .add("--cost", options->cost,
+           "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)")
+      ->check(CLI::IsMember({"nodes", "bytes", "latency"}))
+      ->capture_default_str();
+  search
+      .add("--fallback", options->fallback,
+           "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
+           "--precision int4, weights of 8 bits (its default)")
+      ->check(CLI::IsMember({"float", "16", "8"}));
   add_quantizing_options(*command, options->quantize);
   for (const char* quantizing :
        {"--fallback", "--fast", "--tune", "--target-cpu", "--placement", "--keep-float", "--ranges",

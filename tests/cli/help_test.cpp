@@ -20,10 +20,11 @@ using testing::run_program;
 using testing::run_vernier;
 
 const std::vector<std::vector<std::string>> commands = {
-    {"eval"},          {"debug"},         {"layers"},       {"check"},
-    {"diff"},          {"inspect"},       {"record"},       {"convert"},
-    {"export"},        {"completion"},    {"score", "knn"}, {"score", "top-k"},
-    {"score", "miou"}, {"score", "bleu"}, {"score"},        {}};
+    {"diagnose"},     {"eval"},           {"debug"},         {"layers"},        {"check"},
+    {"diff"},         {"inspect"},        {"record"},        {"report"},        {"merge"},
+    {"quantize"},     {"tune"},           {"repair"},        {"sweep"},         {"zoo"},
+    {"convert"},      {"export"},         {"providers"},     {"completion"},    {"score"},
+    {"score", "knn"}, {"score", "top-k"}, {"score", "miou"}, {"score", "bleu"}, {}};
 
 std::string help(std::vector<std::string> command, const std::string& flag = "--help") {
   command.push_back(flag);

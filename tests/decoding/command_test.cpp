@@ -343,7 +343,7 @@ TEST_F(DecoderCommand, folders_of_fused_operators_run_in_every_command) {
   };
   save("whole", {});
   save("int4", {.four_bits = true});
-  save("unturned", {.turned = false});
+  save("without_rotary", {.rotary = false});
   const auto run = [&](const std::string& command, const std::string& candidate,
                        std::vector<std::string> more = {}) {
     more.insert(more.begin(),
@@ -353,8 +353,8 @@ TEST_F(DecoderCommand, folders_of_fused_operators_run_in_every_command) {
   for (const char* command : {"eval", "layers"}) {
     const CompletedProcess same = run(command, "whole");
     EXPECT_EQ(same.exit_code, 0) << same.out << same.err;
-    const CompletedProcess unturned = run(command, "unturned");
-    EXPECT_EQ(unturned.exit_code, 1) << unturned.out << unturned.err;
+    const CompletedProcess changed = run(command, "without_rotary");
+    EXPECT_EQ(changed.exit_code, 1) << changed.out << changed.err;
   }
   const auto json = [&](const std::string& command) {
     const CompletedProcess outcome =
@@ -543,10 +543,10 @@ TEST_F(DecoderCommand, a_merged_decoder_takes_the_branch_of_its_cache) {
   EXPECT_EQ(apart.exit_code, 0) << apart.out << apart.err;
 }
 
-// Queries and keys that are not turned leave what the first layer's projections compute as it is.
+// Without the rotary embedding, what the first layer's projections compute is the same.
 TEST_F(DecoderCommand, layers_show_projections_and_the_kl_of_the_next_token) {
   fused_decoder().save(path("fused.onnx"));
-  fused_decoder({.turned = false}).save(path("unturned.onnx"));
+  fused_decoder({.rotary = false}).save(path("without_rotary.onnx"));
   const auto layers = [&](const std::string& candidate) {
     const CompletedProcess outcome =
         run_vernier({"layers", path(candidate), "--reference", path("fused.onnx"), "--samples", "2",
@@ -555,16 +555,16 @@ TEST_F(DecoderCommand, layers_show_projections_and_the_kl_of_the_next_token) {
     return nlohmann::json::parse(outcome.out);
   };
   EXPECT_EQ(layers("fused.onnx")["kl_mean"], 0);
-  const auto unturned = layers("unturned.onnx");
-  EXPECT_GT(unturned["kl_mean"], 1e-4);
+  const auto changed = layers("without_rotary.onnx");
+  EXPECT_GT(changed["kl_mean"], 1e-4);
   std::map<std::string, nlohmann::json> found;
-  for (const auto& row : unturned["projections"])
+  for (const auto& row : changed["projections"])
     found[row["layer"].dump() + " " + row["projection"].get<std::string>()] = row["sqnr_db"];
   for (const char* equal : {"0 q", "0 k", "0 v"}) EXPECT_EQ(found[equal], "inf") << equal;
   for (const char* other : {"0 o", "0 down", "1 q", "null head"})
     EXPECT_LT(found[other], 60) << other;
   const CompletedProcess text = run_vernier(
-      {"layers", path("unturned.onnx"), "--reference", path("fused.onnx"), "--samples", "2"});
+      {"layers", path("without_rotary.onnx"), "--reference", path("fused.onnx"), "--samples", "2"});
   EXPECT_THAT(text.out, HasSubstr("By layer and projection"));
   EXPECT_THAT(text.out, HasSubstr("next token  KL "));
 }
@@ -637,42 +637,7 @@ TEST(DecoderFigures, of_a_real_model_equal_those_that_are_known) {
   }
 }
 
-// Kernels that saturate: those of CPUs that have no more than AVX2.
-bool has_plain_avx2() {
-  const std::string cpu = read_text("/proc/cpuinfo");
-  const auto has = [&](const char* flag) { return cpu.find(flag) != std::string::npos; };
-  return has(" avx2") && !has("vnni") && !has("avx512");
-}
-
-// The makers of the figures had such a CPU, and 8 sequences in a run. What is lost on it is told.
-TEST(DecoderFigures, of_int8_equal_those_that_are_known_on_such_a_cpu) {
-  const std::filesystem::path folder = shared_data("lm");
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
-  if (!has_plain_avx2()) GTEST_SKIP() << "another CPU than the figures are of";
-  const auto expected = nlohmann::json::parse(read_text((folder / "expected.json").string()));
-  const auto run = [&](const char* format) {
-    return run_vernier({"eval", (folder / "model.int8.onnx").string(), "--reference",
-                        (folder / "model.onnx").string(), "--task", "text-generation", "--dataset",
-                        (folder / "tokens.npz").string(), "--batch", "8", "-f", format})
-        .out;
-  };
-  const std::string json = run("json");
-  expect_valid_json("text-generation", json);
-  const auto found = nlohmann::json::parse(json);
-  int compared = 0;
-  for (const auto& metric : found["metrics"]) {
-    if (!expected["model.int8"].contains(metric["name"])) continue;
-    const double value = expected["model.int8"][metric["name"].get<std::string>()];
-    EXPECT_NEAR(metric["candidate"], value, 1e-6 * value) << metric["name"];
-    ++compared;
-  }
-  EXPECT_EQ(compared, 4);
-  EXPECT_LT(found["arithmetic"]["exact_kl_mean"], found["arithmetic"]["kl_mean"].get<double>() / 2);
-  EXPECT_THAT(run("text"), HasSubstr("lost in this CPU's integer kernels"));
-}
-
-// Of dynamic int8 in exact arithmetic, which is the same on every CPU: the file's makers had a CPU
-// without VNNI, whose kernels saturate, and 8 sequences in a run.
+// Of dynamic int8 in exact arithmetic, with 8 sequences in a run.
 TEST(DecoderFigures, of_int8_in_exact_arithmetic_do_not_depend_on_the_cpu) {
   const std::filesystem::path folder = shared_data("lm");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";

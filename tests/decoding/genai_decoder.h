@@ -12,7 +12,7 @@ namespace vernier {
 // What a decoder of fused operators is like.
 struct FusedDecoderOptions {
   bool four_bits = false;  // weights of products in blocks of 32 (MatMulNBits)
-  bool turned = true;      // queries and keys are turned by their positions
+  bool rotary = true;      // queries and keys have a rotary embedding
   bool masked = true;      // lengths are computed from a mask; else they are inputs
 };
 
@@ -146,7 +146,7 @@ class FusedDecoder {
                    "past." + n + ".value", "lengths", "total", "cosines", "sines"},
                   {"seen_" + n, "present." + n + ".key", "present." + n + ".value"},
                   {int_attribute("num_heads", 2), int_attribute("kv_num_heads", 1),
-                   int_attribute("do_rotary", options_.turned ? 1 : 0)},
+                   int_attribute("do_rotary", options_.rotary ? 1 : 0)},
                   "com.microsoft");
     product("seen_" + n, "o" + n, width, width, "attended_" + n);
     const std::string next = add("attended_" + n, n + "_mlp");

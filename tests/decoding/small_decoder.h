@@ -139,8 +139,8 @@ class SmallDecoder {
     order.set_type(vernier_onnx::AttributeProto::INTS);
     for (const int axis : {0, 2, 1}) order.add_ints(axis);
     const std::string next = "h" + std::to_string(layer + 1);
-    builder_.node("Transpose", {all}, {"turned" + n}, {order})
-        .node("MatMul", {"q" + n, "turned" + n}, {"scores" + n})
+    builder_.node("Transpose", {all}, {"transposed" + n}, {order})
+        .node("MatMul", {"q" + n, "transposed" + n}, {"scores" + n})
         .node("Where", {"allowed", "scores" + n, "low"}, {"masked" + n})
         .node("Softmax", {"masked" + n}, {"share" + n}, {int_attribute("axis", -1)})
         .node("MatMul", {"share" + n, all_values}, {"seen" + n})

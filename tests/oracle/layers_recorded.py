@@ -68,9 +68,9 @@ def layout(reference, candidate):
         return None
     found = []
     for axes in itertools.permutations(range(reference.ndim)):
-        turned = np.transpose(reference, axes)
-        if turned.shape == candidate.shape and list(axes) != sorted(axes):
-            found.append((sqnr_db(turned, candidate), axes))
+        transposed = np.transpose(reference, axes)
+        if transposed.shape == candidate.shape and list(axes) != sorted(axes):
+            found.append((sqnr_db(transposed, candidate), axes))
     best = max((score for score, _ in found), default=-math.inf)
     if not best >= 20:
         return None

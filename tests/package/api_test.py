@@ -162,8 +162,8 @@ class Arrays(unittest.TestCase):
             vernier.metrics.sqnr_db(tensor, tensor.to("meta"))
 
     def test_a_strided_array_is_copied(self):
-        turned = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
-        self.assertEqual(self.outputs(numpy.moveaxis(turned, -1, 0)), self.expected)
+        transposed = numpy.ascontiguousarray(numpy.moveaxis(self.array, 0, -1))
+        self.assertEqual(self.outputs(numpy.moveaxis(transposed, -1, 0)), self.expected)
 
     def test_another_dtype_is_cast_with_a_warning(self):
         with self.assertWarnsRegex(UserWarning, "is float64, the model takes float32"):

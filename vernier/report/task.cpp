@@ -78,7 +78,7 @@ Table metric_table(const RunDescription& run, const JudgeOptions& options,
 }
 
 Panel agreement_panel(const TaskResult& result) {
-  Panel panel{.title = "candidate beside reference"};
+  Panel panel{.title = "candidate against reference"};
   for (const auto& [name, value] : agreement_values(result.agreement))
     panel.facts.emplace_back(name, fmt::format("{:g}", value));
   return panel;

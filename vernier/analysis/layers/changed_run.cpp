@@ -34,7 +34,7 @@ RunChanged changed_runs(LayersReference& reference, const ChangedRunOptions& opt
     std::vector<std::byte> next;
     const auto visit = [&](const LayerPair& pair, const Tensor& expected, const TensorView& found) {
       if (expected.size() != found.size()) return;
-      const Similarity figures = similarity(measure_beside_masks(expected, found));
+      const Similarity figures = similarity(measure_outside_masks(expected, found));
       errors[pair.layer] = {figures.max_abs_diff, figures.sqnr_db};
       next = as_candidate_holds(rows[pair.layer], expected, found.dtype);
     };

@@ -434,7 +434,7 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
     const bool is_placed = placements_[pair.layer].tensor.has_value();
     if (reference.size() != tensor.size() || (!is_placed && !may_be_alike(reference, tensor)))
       return;
-    const Similarity figures = similarity(measure_beside_masks(reference, tensor));
+    const Similarity figures = similarity(measure_outside_masks(reference, tensor));
     const bool same_shape = std::ranges::equal(reference.shape, tensor.shape);
     likenesses.push_back({pair, figures.sqnr_db, same_shape});
     if (!is_placed) return;

@@ -180,7 +180,7 @@ void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
                           planned.requests);
 }
 
-PairSums measure_beside_masks(const TensorView& reference, const TensorView& candidate) {
+PairSums measure_outside_masks(const TensorView& reference, const TensorView& candidate) {
   const PairSums sums = measure(reference, candidate);
   if (sums.reference_inf == 0 || sums.candidate_inf == 0) return sums;
   Tensor expected = convert(reference, DType::f64), found = convert(candidate, DType::f64);
@@ -198,7 +198,7 @@ LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample) {
       .candidate_dtype = sample.candidate.dtype,
       .compared = sample.reference.size() == sample.candidate.size()};
   if (!figures.compared) return figures;
-  const PairSums sums = measure_beside_masks(sample.reference, sample.candidate);
+  const PairSums sums = measure_outside_masks(sample.reference, sample.candidate);
   figures.similarity = similarity(sums);
   figures.max_abs_reference = sums.max_abs_reference;
   if (sample.truth && sample.truth->size() == sample.reference.size())

@@ -95,7 +95,7 @@ LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
 
 // Like measure(), but equal infinities at the same place, as in masked scores, are no difference.
 // Throws Error if the element counts differ.
-PairSums measure_beside_masks(const TensorView& reference, const TensorView& candidate);
+PairSums measure_outside_masks(const TensorView& reference, const TensorView& candidate);
 
 // The row with one more sample added. A shape that differs on any sample stays, and after another
 // element count the row is not compared.
