@@ -136,7 +136,7 @@ def cause(row, candidate, reference, above):
         return "inherited", f"{above} before it is out of tolerance already"
     if row["max_abs_diff"] is None:
         return "unknown", "the shapes differ, and no operator or weight says why"
-    return "unknown", "nothing of what was looked at explains it"
+    return "unknown", "none of the known causes explains it"
 
 
 def shape_text(shape):

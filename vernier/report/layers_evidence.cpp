@@ -113,7 +113,7 @@ std::string sentence(const LayerRow& row, const LayerEvidence& evidence) {
     case Fact::origin_before: return fmt::format("{} is out of tolerance", layer);
     case Fact::no_operation: return "it does nothing, and no tensor holds its values";
     case Fact::other_shape: return "the shapes differ, and no operator or weight says why";
-    case Fact::unexplained: return "nothing of what was looked at explains it";
+    case Fact::unexplained: return "none of the known causes explains it";
     case Fact::rounding_adds_up:
       return fmt::format("{}, at {:.0f} dB: rounding may have added up, which --truth fp64 tells",
                          by_itself(row), row.sqnr_db);
