@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// All thresholds that decide which tensors belong together and what caused a difference. SQNRs in
-// dB.
+// The thresholds that decide which tensors belong together and what caused a difference between
+// them. SQNRs in dB. Those of weights stand in evidence/, each where it is used.
 
 // From here on, two tensors hold the same values. Low, because the candidate may be quantized;
 // unrelated tensors stay below 10.

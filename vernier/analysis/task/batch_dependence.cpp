@@ -5,8 +5,8 @@
 namespace vernier {
 
 std::optional<std::string> batch_dependence(double alone_db) {
-  constexpr double rounding_db = 60;
-  if (!(alone_db < rounding_db)) return std::nullopt;
+  constexpr double same_answer_db = 60;
+  if (!(alone_db < same_answer_db)) return std::nullopt;
   return fmt::format(
       "[task] the candidate's answers depend on the other examples of a batch: the same example "
       "gets another answer when it is run alone (SQNR {:.1f} dB). Dynamic quantization does that, "
