@@ -87,9 +87,13 @@ Model integer_network(const std::vector<float>& values) {
   return builder.model();
 }
 
+std::vector<OtherBias> others_in(const Model& reference, const Model& candidate) {
+  const ModelIndex expected(reference), found(candidate);
+  return find_other_biases(expected, found, compare_weights_of(expected, found));
+}
+
 std::vector<OtherBias> others_in(const Model& candidate) {
-  const Model reference = real_network();
-  return find_other_biases(reference, candidate, compare_weights_of(reference, candidate));
+  return others_in(real_network(), candidate);
 }
 
 TEST(OtherBiases, are_those_that_are_nothing_like_the_references) {
@@ -134,8 +138,7 @@ TEST(OtherBiases, of_a_layer_that_is_called_twice_are_each_compared) {
       .node("DequantizeLinear", {"b_1_quantized", "bs"}, {"br_1"});
   const Model reference = called_twice(real, "w", "b", "b");
   const Model candidate = called_twice(stored, "wr", "br", "br_1");
-  const auto others =
-      find_other_biases(reference, candidate, compare_weights_of(reference, candidate));
+  const auto others = others_in(reference, candidate);
   ASSERT_THAT(others, SizeIs(1));
   EXPECT_EQ(others[0].candidate, "b_1_quantized");
 }
@@ -157,8 +160,7 @@ TEST(OtherBiases, that_two_layers_share_are_compared_beside_each) {
         .model();
   };
   const Model reference = two_layers(biases), candidate = two_layers({0, 0, 0, 0});
-  EXPECT_THAT(find_other_biases(reference, candidate, compare_weights_of(reference, candidate)),
-              SizeIs(2));
+  EXPECT_THAT(others_in(reference, candidate), SizeIs(2));
 }
 
 TEST(OtherBiases, behind_which_a_batch_norm_stands_are_not_known) {
@@ -172,8 +174,7 @@ TEST(OtherBiases, behind_which_a_batch_norm_stands_are_not_known) {
       .node("BatchNormalization", {"c", "gamma", "beta", "mean", "variance"}, {"y"})
       .output("y");
   const Model reference = builder.model(), candidate = quantized_network({0, 0, 0, 0});
-  EXPECT_THAT(find_other_biases(reference, candidate, compare_weights_of(reference, candidate)),
-              IsEmpty());
+  EXPECT_THAT(others_in(reference, candidate), IsEmpty());
 }
 
 // Values of up to 100, beside which the biases are little.

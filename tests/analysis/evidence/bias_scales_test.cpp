@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model_builder.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -34,15 +35,16 @@ Model network(const std::vector<float>& ratios) {
 }
 
 TEST(BiasScales, one_that_differs_from_all_others_is_found) {
-  EXPECT_EQ(find_mismatched_bias(network({1, 1, 1, 1, 1})), std::nullopt);
-  EXPECT_EQ(find_mismatched_bias(network({1, 1, 4, 1, 1})),
+  EXPECT_EQ(find_mismatched_bias(ModelIndex(network({1, 1, 1, 1, 1}))), std::nullopt);
+  EXPECT_EQ(find_mismatched_bias(ModelIndex(network({1, 1, 4, 1, 1}))),
             (MismatchedBias{.tensor = "x3", .ratio = 4}));
-  EXPECT_EQ(find_mismatched_bias(network({2, 1, 1})), (MismatchedBias{.tensor = "x1", .ratio = 2}));
+  EXPECT_EQ(find_mismatched_bias(ModelIndex(network({2, 1, 1}))),
+            (MismatchedBias{.tensor = "x1", .ratio = 2}));
 }
 
 TEST(BiasScales, a_model_with_another_rule_says_nothing) {
-  EXPECT_EQ(find_mismatched_bias(network({2, 0.5F, 1, 1, 8})), std::nullopt);
-  EXPECT_EQ(find_mismatched_bias(network({1, 4})), std::nullopt);
+  EXPECT_EQ(find_mismatched_bias(ModelIndex(network({2, 0.5F, 1, 1, 8}))), std::nullopt);
+  EXPECT_EQ(find_mismatched_bias(ModelIndex(network({1, 4}))), std::nullopt);
 }
 
 }  // namespace

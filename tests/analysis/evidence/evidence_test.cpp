@@ -5,6 +5,7 @@
 
 #include "tests/failure_texts.h"
 #include "tests/model_builder.h"
+#include "vernier/model/index.h"
 #include "vernier/report/verdict.h"
 
 namespace vernier {
@@ -230,7 +231,7 @@ TEST(Evidence, the_input_of_a_final_activation_is_found_behind_what_only_carries
       .output("y", DType::f32, {{1, ""}, {4, ""}})
       .output("z", DType::f32, {{1, ""}, {4, ""}});
   const Model model = builder.model();
-  EXPECT_THAT(find_final_activations(model),
+  EXPECT_THAT(find_final_activations(ModelIndex(model)),
               ElementsAre(FinalActivation{"y", "logits", true, "Softmax", 1}));
   EXPECT_EQ(with_outputs(model, {"logits"}).graph().output_size(), 3);
   EXPECT_EQ(with_outputs(model, {"z"}).graph().output_size(), 2);
@@ -254,12 +255,12 @@ TEST(Evidence, final_activations_are_found_behind_an_if) {
         .output("y", DType::f32, {{1}, {4}})
         .model();
   };
-  EXPECT_THAT(find_final_activations(model("Flatten", "p", "Identity")),
+  EXPECT_THAT(find_final_activations(ModelIndex(model("Flatten", "p", "Identity"))),
               ElementsAre(FinalActivation{"y", "logits", true, "Sigmoid"}));
-  EXPECT_THAT(find_final_activations(model("Sigmoid", "x", "Identity")),
+  EXPECT_THAT(find_final_activations(ModelIndex(model("Sigmoid", "x", "Identity"))),
               ElementsAre(FinalActivation{.output = "y", .op = "Sigmoid"}));
-  EXPECT_THAT(find_final_activations(model("Softmax", "x", "Identity")), IsEmpty());
-  EXPECT_THAT(find_final_activations(model("Relu", "x", "Identity")), IsEmpty());
+  EXPECT_THAT(find_final_activations(ModelIndex(model("Softmax", "x", "Identity"))), IsEmpty());
+  EXPECT_THAT(find_final_activations(ModelIndex(model("Relu", "x", "Identity"))), IsEmpty());
 }
 
 TEST(Evidence, nan_of_the_reference_on_made_up_inputs_proves_nothing) {

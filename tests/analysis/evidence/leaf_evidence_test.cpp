@@ -4,6 +4,7 @@
 #include <vernier_onnx.pb.h>
 
 #include "tests/model_builder.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -27,28 +28,30 @@ Model activated(const std::string& op, float high = 6) {
 }
 
 TEST(OtherLeaf, is_none_where_the_candidate_has_the_bound) {
-  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Clip")), "");
-  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Min")), "");
-  EXPECT_EQ(find_other_leaf({{{.name = "act", .type = "ReLU"}}}, activated("Relu")), "");
+  EXPECT_EQ(find_other_leaf({{relu6}}, ModelIndex(activated("Clip"))), "");
+  EXPECT_EQ(find_other_leaf({{relu6}}, ModelIndex(activated("Min"))), "");
+  EXPECT_EQ(find_other_leaf({{{.name = "act", .type = "ReLU"}}}, ModelIndex(activated("Relu"))),
+            "");
 }
 
 TEST(OtherLeaf, is_a_relu6_that_became_a_relu_or_has_another_bound) {
-  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Relu")), "/act/Relu");
-  EXPECT_EQ(find_other_leaf({{relu6}}, activated("Clip", 8)), "/act/Clip");
-  EXPECT_EQ(find_other_leaf({{relu6, {.name = "other", .type = "ReLU6"}}}, activated("Clip")),
-            "other");
+  EXPECT_EQ(find_other_leaf({{relu6}}, ModelIndex(activated("Relu"))), "/act/Relu");
+  EXPECT_EQ(find_other_leaf({{relu6}}, ModelIndex(activated("Clip", 8))), "/act/Clip");
+  EXPECT_EQ(
+      find_other_leaf({{relu6, {.name = "other", .type = "ReLU6"}}}, ModelIndex(activated("Clip"))),
+      "other");
 }
 
 TEST(OtherLeaf, is_a_hardtanh_with_another_bound) {
   const WatchedTensor leaf = {
       .name = "act", .type = "Hardtanh", .constants = {{"min_val", 0}, {"max_val", 4}}};
-  EXPECT_EQ(find_other_leaf({{leaf}}, activated("Clip", 4)), "");
-  EXPECT_EQ(find_other_leaf({{leaf}}, activated("Clip", 6)), "/act/Clip");
+  EXPECT_EQ(find_other_leaf({{leaf}}, ModelIndex(activated("Clip", 4))), "");
+  EXPECT_EQ(find_other_leaf({{leaf}}, ModelIndex(activated("Clip", 6))), "/act/Clip");
 }
 
 TEST(OtherLeaf, is_not_made_up_for_by_the_bound_of_a_hardswish) {
-  EXPECT_NE(find_other_leaf({{relu6, hardswish}}, activated("Clip")), "");
-  EXPECT_EQ(find_other_leaf({{hardswish}}, activated("Clip")), "");
+  EXPECT_NE(find_other_leaf({{relu6, hardswish}}, ModelIndex(activated("Clip"))), "");
+  EXPECT_EQ(find_other_leaf({{hardswish}}, ModelIndex(activated("Clip"))), "");
 }
 
 // x -> LayerNormalization -> LayerNormalization -> y
@@ -73,10 +76,11 @@ TEST(OtherLeaf, is_a_norm_with_another_epsilon) {
   const std::vector<WatchedTensor> leaves = {
       {.name = "a", .type = "LayerNorm", .constants = {{"eps", 1e-5}}},
       {.name = "b", .type = "LayerNorm", .constants = {{"eps", 1e-6}}}};
-  EXPECT_EQ(find_other_leaf(leaves, normalised(1e-5F, 1e-6F)), "");
-  EXPECT_EQ(find_other_leaf(leaves, normalised(1e-6F, 1e-5F)), "");  // calls may have another order
-  EXPECT_EQ(find_other_leaf(leaves, normalised(1e-5F, 1e-3F)), "node_2");
-  EXPECT_EQ(find_other_leaf(std::span(leaves).first(1), normalised(1e-5F, 1e-3F)), "");
+  EXPECT_EQ(find_other_leaf(leaves, ModelIndex(normalised(1e-5F, 1e-6F))), "");
+  EXPECT_EQ(find_other_leaf(leaves, ModelIndex(normalised(1e-6F, 1e-5F))),
+            "");  // calls may have another order
+  EXPECT_EQ(find_other_leaf(leaves, ModelIndex(normalised(1e-5F, 1e-3F))), "node_2");
+  EXPECT_EQ(find_other_leaf(std::span(leaves).first(1), ModelIndex(normalised(1e-5F, 1e-3F))), "");
 }
 
 }  // namespace

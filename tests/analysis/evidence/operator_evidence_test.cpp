@@ -5,6 +5,7 @@
 
 #include "tests/model_builder.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -23,29 +24,38 @@ Model network(const std::string& activation, const std::string& domain = "") {
 }
 
 TEST(MissingActivations, none_is_missing_where_both_have_as_many) {
-  EXPECT_EQ(find_missing_activations(network("Relu"), network("Relu")), std::nullopt);
-  EXPECT_EQ(find_missing_activations(network(""), network("Relu")), std::nullopt);
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("Relu")), ModelIndex(network("Relu"))),
+            std::nullopt);
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("")), ModelIndex(network("Relu"))),
+            std::nullopt);
 }
 
 TEST(MissingActivations, one_that_was_removed_is_counted_and_named) {
   const MissingActivations expected{.op = "Relu", .reference = 2, .candidate = 1, .tensor = "a"};
-  EXPECT_EQ(find_missing_activations(network("Relu"), network("")), expected);
-  EXPECT_EQ(find_missing_activations(network("Relu"), network("Identity")), expected);
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("Relu")), ModelIndex(network(""))),
+            expected);
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("Relu")), ModelIndex(network("Identity"))),
+            expected);
 }
 
 TEST(MissingActivations, another_kind_does_not_make_up_for_it) {
-  EXPECT_TRUE(find_missing_activations(network("Relu"), network("Sigmoid")));
-  EXPECT_TRUE(find_missing_activations(network("LeakyRelu"), network("Relu")));
+  EXPECT_TRUE(
+      find_missing_activations(ModelIndex(network("Relu")), ModelIndex(network("Sigmoid"))));
+  EXPECT_TRUE(
+      find_missing_activations(ModelIndex(network("LeakyRelu")), ModelIndex(network("Relu"))));
 }
 
 TEST(MissingActivations, operators_that_compute_each_other_are_one_kind) {
-  EXPECT_EQ(find_missing_activations(network("Erf"), network("Gelu", "com.microsoft")),
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("Erf")),
+                                     ModelIndex(network("Gelu", "com.microsoft"))),
             std::nullopt);
-  EXPECT_EQ(find_missing_activations(network("Clip"), network("Relu")), std::nullopt);
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("Clip")), ModelIndex(network("Relu"))),
+            std::nullopt);
 }
 
 TEST(MissingActivations, nothing_is_said_of_operators_that_may_hold_one) {
-  EXPECT_EQ(find_missing_activations(network("Relu"), network("FusedBlock", "custom")),
+  EXPECT_EQ(find_missing_activations(ModelIndex(network("Relu")),
+                                     ModelIndex(network("FusedBlock", "custom"))),
             std::nullopt);
 }
 
@@ -58,7 +68,8 @@ TEST(MissingActivations, a_relu_that_does_nothing_is_not_missed) {
       .output("y");
   GraphBuilder once;
   once.input("x", DType::f32, {{4}}).node("Relu", {"x"}, {"y"}).output("y");
-  EXPECT_EQ(find_missing_activations(twice.model(), once.model()), std::nullopt);
+  EXPECT_EQ(find_missing_activations(ModelIndex(twice.model()), ModelIndex(once.model())),
+            std::nullopt);
 }
 
 // x -> Neg -> [Relu] -> Q-DQ with this zero point -> y.
@@ -76,8 +87,11 @@ Model quantized(bool relu, std::uint8_t zero_point) {
 }
 
 TEST(MissingActivations, a_quantizer_without_negative_codes_stands_for_a_relu) {
-  EXPECT_EQ(find_missing_activations(quantized(true, 0), quantized(false, 0)), std::nullopt);
-  EXPECT_TRUE(find_missing_activations(quantized(true, 0), quantized(false, 128)));
+  EXPECT_EQ(
+      find_missing_activations(ModelIndex(quantized(true, 0)), ModelIndex(quantized(false, 0))),
+      std::nullopt);
+  EXPECT_TRUE(
+      find_missing_activations(ModelIndex(quantized(true, 0)), ModelIndex(quantized(false, 128))));
 }
 
 TEST(MissingActivations, quantizers_behind_nodes_without_names_each_stand_for_one) {
@@ -96,7 +110,8 @@ TEST(MissingActivations, quantizers_behind_nodes_without_names_each_stand_for_on
       .output("y");
   Model candidate = folded.model();
   for (auto& node : *candidate.graph().mutable_node()) node.clear_name();
-  EXPECT_EQ(find_missing_activations(plain.model(), candidate), std::nullopt);
+  EXPECT_EQ(find_missing_activations(ModelIndex(plain.model()), ModelIndex(candidate)),
+            std::nullopt);
 }
 
 // x -> Neg -> a Clip to -4 and 4, or a quantizer with this scale that has its name, from -128 to
@@ -120,9 +135,11 @@ Model clamped(std::optional<float> scale) {
 
 TEST(MissingActivations, a_quantizer_within_the_bounds_stands_for_a_clip) {
   const Model clip = clamped(std::nullopt);
-  EXPECT_EQ(find_missing_activations(clip, clamped(1.0F / 128)), std::nullopt);
-  EXPECT_EQ(find_missing_activations(clip, clamped(4.0F / 127.5F)), std::nullopt);
-  EXPECT_TRUE(find_missing_activations(clip, clamped(6.0F / 128)));
+  EXPECT_EQ(find_missing_activations(ModelIndex(clip), ModelIndex(clamped(1.0F / 128))),
+            std::nullopt);
+  EXPECT_EQ(find_missing_activations(ModelIndex(clip), ModelIndex(clamped(4.0F / 127.5F))),
+            std::nullopt);
+  EXPECT_TRUE(find_missing_activations(ModelIndex(clip), ModelIndex(clamped(6.0F / 128))));
 }
 
 // x -> Clip(0, high) -> Pad(mode) -> Mul by factor -> y, or `op` in the Clip's place.
@@ -147,33 +164,39 @@ Model bounded(float high, float factor = 1, const std::string& op = "Clip",
 }
 
 TEST(OtherNode, is_none_where_the_models_are_the_same_but_for_rounding) {
-  EXPECT_EQ(find_other_node(bounded(6), bounded(6)), "");
-  EXPECT_EQ(find_other_node(bounded(6, 0.1F), bounded(6, 0.100001F)), "");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6)), ModelIndex(bounded(6))), "");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6, 0.1F)), ModelIndex(bounded(6, 0.100001F))), "");
 }
 
 TEST(OtherNode, has_another_bound_factor_attribute_or_function) {
-  EXPECT_EQ(find_other_node(bounded(6), bounded(3)), "node_1");
-  EXPECT_EQ(find_other_node(bounded(6, -10000), bounded(6, -1)), "node_3");
-  EXPECT_EQ(find_other_node(bounded(6), bounded(6, 1, "Clip", "edge")), "node_2");
-  EXPECT_EQ(find_other_node(bounded(6), bounded(6, 1, "Relu")), "node_1");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6)), ModelIndex(bounded(3))), "node_1");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6, -10000)), ModelIndex(bounded(6, -1))), "node_3");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6)), ModelIndex(bounded(6, 1, "Clip", "edge"))),
+            "node_2");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6)), ModelIndex(bounded(6, 1, "Relu"))), "node_1");
 }
 
 TEST(OtherNode, is_found_in_half_precision_too) {
   const auto half = [](const Model& model) { return convert_to_fp16(model).model; };
-  EXPECT_EQ(find_other_node(bounded(6, 0.1F), half(bounded(6, 0.1F))), "");
-  EXPECT_EQ(find_other_node(bounded(6), half(bounded(6, 1, "Clip", "edge"))), "node_2");
-  EXPECT_EQ(find_other_node(bounded(6), half(bounded(6, 1, "Relu"))), "node_1");
-  EXPECT_EQ(find_other_node(bounded(6), half(bounded(3))), "node_1");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6, 0.1F)), ModelIndex(half(bounded(6, 0.1F)))), "");
+  EXPECT_EQ(
+      find_other_node(ModelIndex(bounded(6)), ModelIndex(half(bounded(6, 1, "Clip", "edge")))),
+      "node_2");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6)), ModelIndex(half(bounded(6, 1, "Relu")))),
+            "node_1");
+  EXPECT_EQ(find_other_node(ModelIndex(bounded(6)), ModelIndex(half(bounded(3)))), "node_1");
 }
 
 TEST(OtherNode, is_none_where_half_precision_clamps_a_number) {
   for (const float factor : {-1e6F, 1e-9F})
-    EXPECT_EQ(find_other_node(bounded(6, factor), convert_to_fp16(bounded(6, factor)).model), "");
+    EXPECT_EQ(find_other_node(ModelIndex(bounded(6, factor)),
+                              ModelIndex(convert_to_fp16(bounded(6, factor)).model)),
+              "");
 }
 
 TEST(OtherNode, is_not_looked_for_in_models_that_are_written_otherwise) {
-  EXPECT_EQ(find_other_node(network("Relu"), network("")), "");
-  EXPECT_EQ(find_other_node(network("Relu"), network("Neg")), "");
+  EXPECT_EQ(find_other_node(ModelIndex(network("Relu")), ModelIndex(network(""))), "");
+  EXPECT_EQ(find_other_node(ModelIndex(network("Relu")), ModelIndex(network("Neg"))), "");
 }
 
 }  // namespace

@@ -19,9 +19,17 @@ namespace {
 
 using Answer = WeightEvidence::Answer;
 
+WeightEvidence evidence_of(const Model& reference, const Model& candidate) {
+  return compare_weights_of(ModelIndex(reference), ModelIndex(candidate));
+}
+
+std::optional<WeightEvidence> evidence_of(const Runner& reference, const Model& candidate) {
+  return compare_weights_of(reference, ModelIndex(candidate));
+}
+
 WeightEvidence evidence(const std::string& reference, const std::string& candidate) {
-  return compare_weights_of(Model::load(fixture("mnist/" + reference)),
-                            Model::load(fixture("mnist/" + candidate)));
+  return evidence_of(Model::load(fixture("mnist/" + reference)),
+                     Model::load(fixture("mnist/" + candidate)));
 }
 
 TEST(WeightEvidence, rounding_to_nearest_is_half_a_step) {
@@ -44,7 +52,7 @@ TEST(WeightEvidence, a_float_model_is_compared_with_itself_exactly) {
 
 TEST(WeightEvidence, half_precision_is_within_a_unit_in_the_last_place) {
   const Model reference = Model::load(fixture("mnist/mnist_vit.onnx"));
-  EXPECT_EQ(compare_weights_of(reference, convert_to_fp16(reference).model).answer, Answer::same);
+  EXPECT_EQ(evidence_of(reference, convert_to_fp16(reference).model).answer, Answer::same);
 }
 
 // onnxconverter-common lifts to 1e-7 what is not zero; that is 2 of the smallest units of float16.
@@ -65,7 +73,7 @@ TEST(WeightEvidence, what_is_too_small_for_half_precision_may_be_lifted) {
   lifted[3] = 1e-7F, lifted[5] = -1e-7F;
   const Model reference = product_of(DType::f32, values);
   const auto answer = [&](const std::vector<float>& stored) {
-    return compare_weights_of(reference, product_of(DType::f16, stored)).answer;
+    return evidence_of(reference, product_of(DType::f16, stored)).answer;
   };
   EXPECT_EQ(answer(values), Answer::same);
   EXPECT_EQ(answer(lifted), Answer::same);
@@ -81,7 +89,7 @@ TEST(WeightEvidence, a_changed_weight_is_named) {
     Model candidate = Model::load(fixture(std::string("mnist/") + name));
     const std::string changed = largest_weight(candidate)->name();
     ASSERT_TRUE(roll_weight(candidate));
-    const WeightEvidence found = compare_weights_of(reference, candidate);
+    const WeightEvidence found = evidence_of(reference, candidate);
     EXPECT_EQ(found.answer, Answer::different) << name;
     EXPECT_EQ(found.weights[*found.most_different].candidate, changed) << name;
     EXPECT_LT(found.weights[*found.most_different].sqnr_db, 5) << name;
@@ -91,8 +99,7 @@ TEST(WeightEvidence, a_changed_weight_is_named) {
 TEST(WeightEvidence, a_wrong_scale_is_many_steps) {
   Model candidate = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
   ASSERT_TRUE(scale_weight(candidate));
-  const WeightEvidence found =
-      compare_weights_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate);
+  const WeightEvidence found = evidence_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate);
   ASSERT_EQ(found.answer, Answer::different);
   EXPECT_GT(*found.weights[*found.most_different].steps, 20);
 }
@@ -108,7 +115,7 @@ TEST(WeightEvidence, a_nan_among_the_scales_is_not_forgotten_at_the_next_channel
   Tensor values = candidate.tensor(*scales);
   elements<float>(values)[0] = NAN;
   *scales = make_tensor_proto(values);
-  EXPECT_EQ(compare_weights_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate).answer,
+  EXPECT_EQ(evidence_of(Model::load(fixture("mnist/mnist_cnn.onnx")), candidate).answer,
             Answer::different);
 }
 
@@ -134,11 +141,11 @@ Model two_products(float columns, float rows, float all = 1) {
 
 TEST(WeightEvidence, channels_that_were_equalised_between_layers_are_the_same) {
   const Model reference = two_products(1, 1);
-  const WeightEvidence same = compare_weights_of(reference, two_products(2, 0.5F));
+  const WeightEvidence same = evidence_of(reference, two_products(2, 0.5F));
   EXPECT_EQ(same.answer, Answer::same);
   EXPECT_EQ(std::ranges::count(same.weights, true, &PairedWeight::equalised), 2);
   for (const Model& other : {two_products(2, 1), two_products(2, 2), two_products(1, 1, 1.5F)})
-    EXPECT_EQ(compare_weights_of(reference, other).answer, Answer::different);
+    EXPECT_EQ(evidence_of(reference, other).answer, Answer::different);
 }
 
 // The model with its matrices in 8 bits, on a scale each, which is `range` over 127 where it is
@@ -201,7 +208,7 @@ TEST(WeightEvidence, a_channel_of_a_large_weight_that_is_another_or_lost_makes_i
   for (const auto& change : {exchange_columns, clear_column, scale_column})
     for (const char* name : {"w", "renamed"}) {
       const Model changed = in_eight_bits(wide_product(change, name), 1.5F);
-      const WeightEvidence found = compare_weights_of(reference, changed);
+      const WeightEvidence found = evidence_of(reference, changed);
       ASSERT_EQ(found.answer, Answer::different) << name;
       const PairedWeight& weight = found.weights.at(*found.most_different);
       EXPECT_GT(weight.sqnr_db, 20);
@@ -210,14 +217,14 @@ TEST(WeightEvidence, a_channel_of_a_large_weight_that_is_another_or_lost_makes_i
       EXPECT_TRUE(weight.other_channel->index == 7 || weight.other_channel->index == 998);
       EXPECT_LT(weight.other_channel->sqnr_db, 7);
     }
-  EXPECT_EQ(compare_weights_of(reference, in_eight_bits(reference)).answer, Answer::same);
+  EXPECT_EQ(evidence_of(reference, in_eight_bits(reference)).answer, Answer::same);
 }
 
 TEST(WeightEvidence, a_channel_is_looked_for_where_the_reference_is_the_quantized_one) {
   const Model reference = in_eight_bits(wide_product(keep_columns));
-  EXPECT_EQ(compare_weights_of(reference, wide_product(keep_columns)).answer, Answer::same);
+  EXPECT_EQ(evidence_of(reference, wide_product(keep_columns)).answer, Answer::same);
   for (const auto& change : {exchange_columns, clear_column, scale_column})
-    EXPECT_EQ(compare_weights_of(reference, wide_product(change)).answer, Answer::different);
+    EXPECT_EQ(evidence_of(reference, wide_product(change)).answer, Answer::different);
 }
 
 TEST(WeightEvidence, what_a_narrow_range_clips_leaves_the_same_weight) {
@@ -228,7 +235,7 @@ TEST(WeightEvidence, what_a_narrow_range_clips_leaves_the_same_weight) {
     for (int row = 0; row < 16; ++row) values[row * 1000 + 7] = row % 2 == 0 ? 2.0F : -2.0F;
   };
   for (const Model& reference : {wide_product(few_large), wide_product(large_column)}) {
-    const WeightEvidence found = compare_weights_of(reference, in_eight_bits(reference, 1.0F));
+    const WeightEvidence found = evidence_of(reference, in_eight_bits(reference, 1.0F));
     EXPECT_EQ(found.answer, Answer::same);
     EXPECT_GT(*found.worst_steps, 10);
   }
@@ -249,8 +256,8 @@ TEST(WeightEvidence, channels_that_were_equalised_by_little_are_the_same) {
     return in_eight_bits(model);
   };
   const Model reference = two_products(1, 1);
-  EXPECT_EQ(compare_weights_of(reference, equalised(1.106F, 1 / 1.106F)).answer, Answer::same);
-  EXPECT_EQ(compare_weights_of(reference, equalised(1.106F, 1)).answer, Answer::different);
+  EXPECT_EQ(evidence_of(reference, equalised(1.106F, 1 / 1.106F)).answer, Answer::same);
+  EXPECT_EQ(evidence_of(reference, equalised(1.106F, 1)).answer, Answer::different);
 }
 
 // A scale x1.09 leaves 20.9 dB.
@@ -260,7 +267,7 @@ TEST(WeightEvidence, a_weight_that_was_multiplied_as_a_whole_is_another_unless_t
     Model model = in_eight_bits(reference);
     scale_constant(model, "a_scale", first);
     scale_constant(model, "b_scale", second);
-    return compare_weights_of(reference, model);
+    return evidence_of(reference, model);
   };
   const WeightEvidence found = scaled(1.09F, 1);
   ASSERT_EQ(found.answer, Answer::different);
@@ -323,13 +330,13 @@ Model product_for_all(const std::vector<Tensor>& weights) {
 TEST(WeightEvidence, weights_that_were_joined_are_the_same) {
   const Model reference = product_for_each(queries_keys_values());
   const Model joined = product_for_all(queries_keys_values());
-  const WeightEvidence found = compare_weights_of(reference, joined);
+  const WeightEvidence found = evidence_of(reference, joined);
   EXPECT_EQ(found.answer, Answer::same);
   EXPECT_EQ(found.paired, 2);
   EXPECT_TRUE(std::ranges::any_of(found.weights, [](const PairedWeight& row) {
     return row.candidate == "qkv" && row.reference == "q, k, v" && row.same;
   }));
-  EXPECT_EQ(compare_weights_of(reference, convert_to_fp16(joined).model).answer, Answer::same);
+  EXPECT_EQ(evidence_of(reference, convert_to_fp16(joined).model).answer, Answer::same);
 }
 
 TEST(WeightEvidence, joined_weights_of_which_one_is_another_or_transposed_are_not_the_same) {
@@ -339,13 +346,12 @@ TEST(WeightEvidence, joined_weights_of_which_one_is_another_or_transposed_are_no
   elements<float>(changed[0])[17] += 0.01F;
   transposed[0] = permute_axes(transposed[0], std::vector{1, 0});
   for (const auto& weights : {twice, changed, transposed})
-    EXPECT_NE(compare_weights_of(reference, product_for_all(weights)).answer, Answer::same);
+    EXPECT_NE(evidence_of(reference, product_for_all(weights)).answer, Answer::same);
 }
 
 TEST(WeightEvidence, weights_that_multiply_different_tensors_cannot_be_joined) {
   const Model reference = product_for_each(queries_keys_values(), "bounded");
-  EXPECT_NE(compare_weights_of(reference, product_for_all(queries_keys_values())).answer,
-            Answer::same);
+  EXPECT_NE(evidence_of(reference, product_for_all(queries_keys_values())).answer, Answer::same);
 }
 
 // A tied table leaves an exporter twice; a weight that is there twice in another's place does not.
@@ -362,7 +368,7 @@ TEST(WeightEvidence, a_second_copy_of_a_weight_is_found_where_nothing_else_has_i
     node.add_output("more");
   };
   add_copy("again", "y");
-  const WeightEvidence found = compare_weights_of(two_products(1, 1), candidate);
+  const WeightEvidence found = evidence_of(two_products(1, 1), candidate);
   EXPECT_EQ(found.answer, Answer::same);
   EXPECT_EQ(found.paired, 4);
 }
@@ -375,7 +381,7 @@ TEST(WeightEvidence, a_weight_without_a_name_that_is_much_like_a_free_one_was_ch
   rewire(candidate, "c", "nameless");
   weight = make_tensor_proto(values);
   weight.set_name("nameless");
-  const WeightEvidence found = compare_weights_of(two_products(1, 1), candidate);
+  const WeightEvidence found = evidence_of(two_products(1, 1), candidate);
   ASSERT_EQ(found.answer, Answer::different);
   EXPECT_EQ(found.weights[*found.most_different].reference, "c");
   EXPECT_NEAR(found.weights[*found.most_different].sqnr_db, 40, 0.1);
@@ -388,9 +394,9 @@ TEST(WeightEvidence, names_do_not_matter_where_values_agree) {
     weight.set_name("w_" + weight.name());
   }
   const Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
-  EXPECT_EQ(compare_weights_of(reference, candidate).answer, Answer::same);
+  EXPECT_EQ(evidence_of(reference, candidate).answer, Answer::same);
   ASSERT_TRUE(replace_weights(candidate));
-  EXPECT_EQ(compare_weights_of(reference, candidate).answer, Answer::different);
+  EXPECT_EQ(evidence_of(reference, candidate).answer, Answer::different);
 }
 
 // y = x W, with W stored as it is or transposed.
@@ -411,8 +417,7 @@ TEST(WeightEvidence, a_transposed_weight_is_the_same) {
   }
   const Model reference = product(tensor_of("w", DType::f32, {4, 8}, values), false);
   EXPECT_EQ(
-      compare_weights_of(reference, product(tensor_of("v", DType::f32, {8, 4}, transposed), true))
-          .answer,
+      evidence_of(reference, product(tensor_of("v", DType::f32, {8, 4}, transposed), true)).answer,
       Answer::same);
 }
 
@@ -438,7 +443,7 @@ TEST(WeightEvidence, a_square_matrix_is_transposed_where_its_reader_does_not_wan
   const Tensor transposed = tensor_of("w", DType::f32, {4, 4}, swapped);
   const Model reference = square_product(weight, true);
   const auto is_transposed = [&](const Model& candidate) {
-    const WeightEvidence evidence = compare_weights_of(reference, candidate);
+    const WeightEvidence evidence = evidence_of(reference, candidate);
     EXPECT_EQ(evidence.answer, Answer::same);
     return evidence.weights.at(0).transposed;
   };
@@ -470,7 +475,7 @@ TEST(WeightEvidence, a_kernel_is_flipped_only_between_a_convolution_and_a_transp
   const Tensor kernel = tensor_of("w", DType::f32, {2, 2, 3, 3}, values);
   const Tensor other = tensor_of("w", DType::f32, {2, 2, 3, 3}, flipped);
   const auto answer = [&](const char* reference, const char* candidate) {
-    return compare_weights_of(convolution(reference, kernel), convolution(candidate, other)).answer;
+    return evidence_of(convolution(reference, kernel), convolution(candidate, other)).answer;
   };
   EXPECT_EQ(answer("ConvTranspose", "Conv"), Answer::same);
   EXPECT_EQ(answer("Conv", "ConvTranspose"), Answer::same);
@@ -507,8 +512,8 @@ TEST(WeightEvidence, parameters_of_a_module_are_compared_with_its_batch_norm_fol
                        tensor_of<float>("norm.weight", DType::f32, {2}, {1, 6}),
                        tensor_of<float>("norm.running_var", DType::f32, {2}, {0.25F, 4})});
   const auto answer = [&](const std::vector<float>& kernel) {
-    return compare_weights_of(module, convolution("Conv", tensor_of("onnx::Conv_7", DType::f32,
-                                                                    {2, 2, 3, 3}, kernel)))
+    return evidence_of(module, convolution("Conv", tensor_of("onnx::Conv_7", DType::f32,
+                                                             {2, 2, 3, 3}, kernel)))
         ->answer;
   };
   EXPECT_EQ(answer(values), Answer::same);
@@ -555,7 +560,7 @@ TEST(WeightEvidence, what_stands_behind_a_layer_is_folded_in_as_far_as_it_is) {
   const auto answer = [&](std::array<float, 2> factors) {
     const Model candidate =
         convolution("Conv", tensor_of("v", DType::f32, {2, 2, 3, 3}, kernel_values(factors)));
-    return compare_weights_of(reference, candidate).answer;
+    return evidence_of(reference, candidate).answer;
   };
   EXPECT_EQ(answer({1, 1}), Answer::same);
   EXPECT_EQ(answer({gains[0], gains[1]}), Answer::same);
@@ -577,11 +582,11 @@ TEST(WeightEvidence, a_scalar_factor_in_front_of_a_layer_may_be_folded_in) {
         .output("y")
         .model();
   };
-  EXPECT_EQ(compare_weights_of(model(true, 1), model(false, 0.5F)).answer, Answer::same);
-  EXPECT_EQ(compare_weights_of(model(false, 0.5F), model(true, 1)).answer, Answer::same);
-  EXPECT_EQ(compare_weights_of(model(true, 1), model(true, 1)).answer, Answer::same);
-  EXPECT_EQ(compare_weights_of(model(true, 1), model(false, 0.25F)).answer, Answer::different);
-  EXPECT_EQ(compare_weights_of(model(false, 1), model(false, 0.5F)).answer, Answer::different);
+  EXPECT_EQ(evidence_of(model(true, 1), model(false, 0.5F)).answer, Answer::same);
+  EXPECT_EQ(evidence_of(model(false, 0.5F), model(true, 1)).answer, Answer::same);
+  EXPECT_EQ(evidence_of(model(true, 1), model(true, 1)).answer, Answer::same);
+  EXPECT_EQ(evidence_of(model(true, 1), model(false, 0.25F)).answer, Answer::different);
+  EXPECT_EQ(evidence_of(model(false, 1), model(false, 0.5F)).answer, Answer::different);
 }
 
 TEST(WeightEvidence, blocks_of_an_optimised_model_are_not_compared) {
@@ -596,9 +601,8 @@ TEST(WeightEvidence, blocks_of_an_optimised_model_are_not_compared) {
   std::vector<float> blocks = kernel_values({1, 1});
   std::ranges::reverse(blocks);
   const Model reference = model("", kernel_values({1, 1}));
-  EXPECT_EQ(compare_weights_of(reference, model("", blocks)).answer, Answer::different);
-  EXPECT_EQ(compare_weights_of(reference, model("com.microsoft.nchwc", blocks)).answer,
-            Answer::unknown);
+  EXPECT_EQ(evidence_of(reference, model("", blocks)).answer, Answer::different);
+  EXPECT_EQ(evidence_of(reference, model("com.microsoft.nchwc", blocks)).answer, Answer::unknown);
 }
 
 // Two groups of two inputs, one output channel each: the weight has both channels along its axis 0.
@@ -621,7 +625,7 @@ TEST(WeightEvidence, a_batch_norm_is_folded_into_a_grouped_transposed_convolutio
       .weight(tensor_of<float>("variance", DType::f32, {2}, {1 - 1e-5F, 1 - 1e-5F}))
       .node("BatchNormalization", {"a", "gain", "offset", "mean", "variance"}, {"y"});
   const auto answer = [&](const std::array<float, 2>& factors) {
-    return compare_weights_of(reference.model(), transposed(kernel(factors), "y").model()).answer;
+    return evidence_of(reference.model(), transposed(kernel(factors), "y").model()).answer;
   };
   EXPECT_EQ(answer({2, 3}), Answer::same);
   EXPECT_NE(answer({3, 2}), Answer::same);
@@ -644,7 +648,7 @@ TEST(WeightEvidence, the_float_weight_is_the_form_that_is_nearest_with_the_biase
       .node("Conv", {"x", "v"}, {"y"})
       .output("y");
   const Model candidate = builder.model();
-  const WeightEvidence evidence = compare_weights_of(reference, candidate);
+  const WeightEvidence evidence = evidence_of(reference, candidate);
   EXPECT_LE(*evidence.worst_steps, 0.501);
   const ModelIndex index(reference);
   const auto weights = float_weights_of({.model = &index}, ModelIndex(candidate), evidence);
@@ -720,10 +724,10 @@ TEST(WeightEvidence, parameters_of_a_recurrent_module_are_compared) {
   for (const auto& make : {recurrent, +[](const std::vector<float>&x, const std::vector<float>&y) {
                              return dynamically_quantized(x, y, false);
                            }}) {
-    const auto same = compare_weights_of(module, named(make(in_onnx(w), in_onnx(r))));
+    const auto same = evidence_of(module, named(make(in_onnx(w), in_onnx(r))));
     EXPECT_EQ(same->answer, Answer::same);
     EXPECT_EQ(same->paired, 2);
-    EXPECT_EQ(compare_weights_of(module, named(make(in_onnx(w), r)))->answer, Answer::different);
+    EXPECT_EQ(evidence_of(module, named(make(in_onnx(w), r)))->answer, Answer::different);
   }
 }
 
@@ -733,22 +737,21 @@ TEST(WeightEvidence, an_initial_state_is_no_weight) {
   for (const char* input : {"", "", "state"}) model.graph().mutable_node(0)->add_input(input);
   model.graph().add_initializer()->CopyFrom(
       make_tensor_proto(make_tensor("state", DType::f32, {1, 1, 2})));
-  EXPECT_EQ(compare_weights_of(recurrent(w, r), model).weights.size(), 2U);
+  EXPECT_EQ(evidence_of(recurrent(w, r), model).weights.size(), 2U);
 }
 
 TEST(WeightEvidence, weights_of_a_dynamically_quantized_lstm_are_compared) {
   const std::vector<float> w = ramp(24, 0.1F), r = ramp(16, 0.15F);
   const Model reference = recurrent(w, r);
   for (const bool per_channel : {false, true}) {
-    const WeightEvidence same =
-        compare_weights_of(reference, dynamically_quantized(w, r, per_channel));
+    const WeightEvidence same = evidence_of(reference, dynamically_quantized(w, r, per_channel));
     EXPECT_EQ(same.answer, Answer::same) << per_channel;
     EXPECT_EQ(same.paired, 2);
     EXPECT_LE(*same.worst_steps, 0.501);
     std::vector<float> rolled = r;
     std::ranges::rotate(rolled, rolled.begin() + 2);
     const WeightEvidence different =
-        compare_weights_of(reference, dynamically_quantized(w, rolled, per_channel));
+        evidence_of(reference, dynamically_quantized(w, rolled, per_channel));
     ASSERT_EQ(different.answer, Answer::different) << per_channel;
     EXPECT_EQ(different.weights[*different.most_different].candidate, "r_quantized");
   }
@@ -780,11 +783,11 @@ Model quantized_table(const std::vector<float>& rows) {
 TEST(WeightEvidence, a_table_that_is_stored_in_blocks_is_compared) {
   std::vector<float> rows = ramp(128, 0.05F);
   const Model reference = table(tensor_of("table", DType::f32, {4, 32}, rows));
-  const WeightEvidence same = compare_weights_of(reference, quantized_table(rows));
+  const WeightEvidence same = evidence_of(reference, quantized_table(rows));
   EXPECT_EQ(same.answer, Answer::same);
   EXPECT_LE(*same.worst_steps, 0.501);
   std::ranges::rotate(rows, rows.begin() + 32);
-  EXPECT_EQ(compare_weights_of(reference, quantized_table(rows)).answer, Answer::different);
+  EXPECT_EQ(evidence_of(reference, quantized_table(rows)).answer, Answer::different);
 }
 
 // A weight of 4 bits whose scale was chosen by the error at the output clips by more than a step.
@@ -794,7 +797,7 @@ TEST(WeightEvidence, scales_of_four_bits_may_clip_and_no_more) {
   const auto scaled = [&](float factor) {
     Model model = quantized_table(rows);
     scale_constant(model, "s", factor);
-    return compare_weights_of(reference, model);
+    return evidence_of(reference, model);
   };
   const WeightEvidence clipped = scaled(0.85F);
   EXPECT_GT(*clipped.worst_steps, 1.01);
@@ -803,14 +806,13 @@ TEST(WeightEvidence, scales_of_four_bits_may_clip_and_no_more) {
 }
 
 TEST(WeightEvidence, a_runner_without_parameters_tells_nothing) {
-  EXPECT_EQ(compare_weights_of(Module({}), Model::load(fixture("mnist/mnist_cnn.onnx"))),
-            std::nullopt);
+  EXPECT_EQ(evidence_of(Module({}), Model::load(fixture("mnist/mnist_cnn.onnx"))), std::nullopt);
 }
 
 TEST(WeightEvidence, without_weights_nothing_is_known) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{4, ""}}).node("Relu", {"x"}, {"y"}).output("y");
-  EXPECT_EQ(compare_weights_of(builder.model(), builder.model()).answer, Answer::unknown);
+  EXPECT_EQ(evidence_of(builder.model(), builder.model()).answer, Answer::unknown);
 }
 
 TEST(WeightEvidence, a_float_candidate_of_a_quantized_reference_has_its_weights) {

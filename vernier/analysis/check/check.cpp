@@ -166,11 +166,12 @@ std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
   if (options.reference.empty() || !options.weight_evidence) return std::nullopt;
   try {
     const Model model = Model::load(path);
+    const ModelIndex index(model);
     if (model_format(options.reference) == ModelFormat::onnx)
-      return compare_weights_of(Model::load(options.reference), model);
-    if (options.hosted) return compare_weights_of(*options.hosted, model);
+      return compare_weights_of(ModelIndex(Model::load(options.reference)), index);
+    if (options.hosted) return compare_weights_of(*options.hosted, index);
     const RunnerOptions watching{.torch = {.watch_leaves = true}};
-    return compare_weights_of(*open_runner(options.reference, watching), model);
+    return compare_weights_of(*open_runner(options.reference, watching), index);
   } catch (const Error&) {
     return std::nullopt;
   }

@@ -36,8 +36,8 @@ struct CommonActivation {
   bool has_inputs() const { return !reference.before.empty() && !candidate.before.empty(); }
 };
 
-std::vector<CommonActivation> common_activations(const Model& reference, const Model& candidate,
-                                                 const IoMapping& io) {
+std::vector<CommonActivation> common_activations(const ModelIndex& reference,
+                                                 const ModelIndex& candidate, const IoMapping& io) {
   std::vector<CommonActivation> common;
   const std::vector<FinalActivation> found = find_final_activations(candidate);
   for (const FinalActivation& expected : find_final_activations(reference))
@@ -253,6 +253,27 @@ ComparedModels OpenedModels::compared() const {
           .candidate = candidate};
 }
 
+namespace {
+
+// Adds what the two graphs and their weights show without a run.
+void add_static_evidence(Evidence& evidence, const FloatReference& reference,
+                         const ModelIndex& candidate, bool weights) {
+  const Precision precision = precision_of(candidate.model());
+  evidence.quantized = precision == Precision::int8;
+  evidence.half = precision == Precision::fp16;
+  if (evidence.quantized) evidence.bias = find_mismatched_bias(candidate);
+  if (weights)
+    evidence.weights = reference.model ? compare_weights_of(*reference.model, candidate)
+                                       : compare_weights_of(*reference.runner, candidate);
+  if (evidence.quantized && reference.model)
+    evidence.missing = find_missing_activations(*reference.model, candidate);
+  if (!evidence.quantized && !evidence.real_inputs)
+    evidence.other_node = reference.model ? find_other_node(*reference.model, candidate)
+                                          : find_other_leaf(reference.runner->watched(), candidate);
+}
+
+}  // namespace
+
 OpenedModels open_models(Model candidate, const std::filesystem::path& reference,
                          const InputSpec& spec, CompareModelsOptions& options,
                          RunnerOptions reference_options) {
@@ -289,29 +310,22 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                              CompareModelsOptions options) {
   CompareOptions& compare_options = options.compare;
   Evidence& evidence = compare_options.evidence;
-  const Precision precision = precision_of(models.candidate);
-  evidence.quantized = precision == Precision::int8;
-  evidence.half = precision == Precision::fp16;
-  if (evidence.quantized) evidence.bias = find_mismatched_bias(models.candidate);
-  if (models.reference) {
-    if (options.weights) evidence.weights = compare_weights_of(*models.reference, models.candidate);
-    if (evidence.quantized)
-      evidence.missing = find_missing_activations(*models.reference, models.candidate);
-    else if (!evidence.real_inputs)
-      evidence.other_node = find_other_node(*models.reference, models.candidate);
+  const ModelIndex candidate_index(models.candidate);
+  std::optional<ModelIndex> reference_index;
+  if (models.reference) reference_index.emplace(*models.reference);
+  const FloatReference read{.model = reference_index ? &*reference_index : nullptr,
+                            .runner = models.reference ? nullptr : models.reference_runner};
+  add_static_evidence(evidence, read, candidate_index, options.weights);
+  if (reference_index) {
     const std::vector<CommonActivation> common =
-        common_activations(*models.reference, models.candidate, compare_options.io);
+        common_activations(*reference_index, candidate_index, compare_options.io);
     compare_options.before = before_activations(common);
     compare_options.shares = shares_of(common);
-  } else {
-    if (options.weights)
-      evidence.weights = compare_weights_of(*models.reference_runner, models.candidate);
-    if (!evidence.quantized && !evidence.real_inputs)
-      evidence.other_node = find_other_leaf(models.reference_runner->watched(), models.candidate);
   }
   compare_options.parts = parts_of_outputs(models, samples, options);
   const Model extended = with_outputs(
       models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
+  const ModelIndex extended_index(extended);
   std::optional<CalibrationProbe> exact;
   if (evidence.quantized) {
     exact.emplace(extended, models.reference, options.candidate_runtime);
@@ -348,7 +362,10 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
       result.warnings.push_back(cache_fault_text(fault));
   judge_by_further_runs(result, {.models = models,
                                  .reference = reference_runner,
+                                 .read = read,
+                                 .candidate = candidate_index,
                                  .extended = extended,
+                                 .extended_index = extended_index,
                                  .samples = samples,
                                  .options = options,
                                  .is_whole = judged});

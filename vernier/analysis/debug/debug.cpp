@@ -173,7 +173,7 @@ DebugResult debug(const Model& float_model, const Model& quantized_model, Sample
   const Measurements measured =
       measure(float_model, quantized_model, plan, first, samples, options);
   Evidence evidence{.real_inputs = options.real_inputs, .quantized = true, .own_limits = true};
-  if (options.weight_evidence) evidence.weights = compare_weights_of(float_model, quantized_model);
+  if (options.weight_evidence) evidence.weights = compare_weights_of(float_index, quantized_index);
   DebugResult result = diagnose(plan, measured, std::move(weights), std::move(evidence), options);
   result.warnings = pairing_warnings(plan, measured);
   judge_outputs(result, float_model, quantized_model, samples, options);

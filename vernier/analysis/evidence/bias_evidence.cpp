@@ -117,10 +117,9 @@ struct BiasPair {
   Bias reference, candidate;
 };
 
-std::vector<BiasPair> pair_biases(const Model& reference, const Model& candidate,
+std::vector<BiasPair> pair_biases(const ModelIndex& reference, const ModelIndex& candidate,
                                   const WeightEvidence& weights) {
-  const ModelIndex reference_index(reference), candidate_index(candidate);
-  const Biases expected = biases_of(reference_index), found = biases_of(candidate_index);
+  const Biases expected = biases_of(reference), found = biases_of(candidate);
   std::vector<BiasPair> pairs;
   for (const PairedWeight& weight : weights.weights) {
     if (!weight.same || expected.count(weight.reference) != 1) continue;
@@ -133,10 +132,9 @@ std::vector<BiasPair> pair_biases(const Model& reference, const Model& candidate
 }
 
 std::vector<BiasPair> pair_biases(const std::map<std::string, FloatWeight>& weights,
-                                  const Model& candidate) {
-  const ModelIndex index(candidate);
+                                  const ModelIndex& candidate) {
   std::vector<BiasPair> pairs;
-  for (const auto& [name, bias] : biases_of(index)) {
+  for (const auto& [name, bias] : biases_of(candidate)) {
     const auto weight = weights.find(name);
     if (weight == weights.end() || weight->second.biases.size() != 1) continue;
     Bias right{.name = name, .stored = to_f64(weight->second.biases[0]), .scales = {1}};
@@ -192,13 +190,13 @@ std::vector<OtherBias> others_of(const std::vector<BiasPair>& pairs) {
 
 }  // namespace
 
-std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
+std::vector<OtherBias> find_other_biases(const ModelIndex& reference, const ModelIndex& candidate,
                                          const WeightEvidence& weights) {
   return others_of(pair_biases(reference, candidate, weights));
 }
 
 std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
-                                         const Model& candidate) {
+                                         const ModelIndex& candidate) {
   return others_of(pair_biases(weights, candidate));
 }
 
@@ -222,7 +220,8 @@ Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>
   return repaired;
 }
 
-std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
+std::vector<ChangedScale> find_changed_scales(const ModelIndex& reference,
+                                              const ModelIndex& candidate,
                                               const WeightEvidence& weights) {
   std::vector<ChangedScale> changed;
   std::set<std::string> doubtful;  // scales that a bias does not confirm

@@ -22,13 +22,13 @@ inline constexpr double unlike_bias_db = 5;  // below, a bias differs; a correct
 
 // Compares the biases of Conv, ConvTranspose and Gemm, float and integer, of layers whose weights
 // `weights` pairs. Leaves out layers before a BatchNormalization: folding changes their bias.
-std::vector<OtherBias> find_other_biases(const Model& reference, const Model& candidate,
+std::vector<OtherBias> find_other_biases(const ModelIndex& reference, const ModelIndex& candidate,
                                          const WeightEvidence& weights);
 
 // Compares with the biases of a runner's layers, which, like `weights`, include a folded batch
 // norm. Leaves out layers with several possible biases.
 std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
-                                         const Model& candidate);
+                                         const ModelIndex& candidate);
 
 // The candidate with its stored biases replaced by the reference's.
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases);
@@ -43,7 +43,8 @@ struct ChangedScale {
 };
 
 // Scales for which every dependent bias is, within rounding, the reference's times one factor.
-std::vector<ChangedScale> find_changed_scales(const Model& reference, const Model& candidate,
+std::vector<ChangedScale> find_changed_scales(const ModelIndex& reference,
+                                              const ModelIndex& candidate,
                                               const WeightEvidence& weights);
 
 // The candidate with each scale divided by its factor.

@@ -45,11 +45,10 @@ std::optional<double> bias_ratio(const GraphIndex& graph, const NodeProto& node)
 
 }  // namespace
 
-std::optional<MismatchedBias> find_mismatched_bias(const Model& candidate) {
-  const ModelIndex model(candidate);
+std::optional<MismatchedBias> find_mismatched_bias(const ModelIndex& candidate) {
   std::optional<MismatchedBias> first;
   std::int64_t alike = 0, others = 0;
-  for (const GraphIndex& graph : model.graphs())
+  for (const GraphIndex& graph : candidate.graphs())
     for (const NodeProto& node : graph.graph().node()) {
       const auto ratio = bias_ratio(graph, node);
       if (!ratio) continue;

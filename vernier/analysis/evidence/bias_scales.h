@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "vernier/model/model.h"
-
 namespace vernier {
+
+class ModelIndex;
 
 // A bias whose scale is not that of the products that it is added to.
 struct MismatchedBias {
@@ -18,6 +18,6 @@ struct MismatchedBias {
 // scale times the weight's. If most biases of a model obey this rule, a scale of the others was
 // changed after calibration; a tool with another rule breaks it everywhere. Returns the first bias
 // that breaks the rule; nullopt if none does, or if the model does not follow the rule.
-std::optional<MismatchedBias> find_mismatched_bias(const Model& candidate);
+std::optional<MismatchedBias> find_mismatched_bias(const ModelIndex& candidate);
 
 }  // namespace vernier

@@ -220,8 +220,7 @@ bool end_in_activations(const ModelIndex& models, const GraphIndex& graph,
 
 }  // namespace
 
-std::vector<FinalActivation> find_final_activations(const Model& model) {
-  const ModelIndex models(model);
+std::vector<FinalActivation> find_final_activations(const ModelIndex& models) {
   const GraphIndex& index = models.main();
   std::vector<FinalActivation> found;
   const auto add = [&](const std::string& output, const vernier_onnx::NodeProto& node,
@@ -230,7 +229,7 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
       found.push_back(
           {output, node.input(0), tensor, node.op_type(), softmax_axis(node, models, output)});
   };
-  for (const TensorSpec& output : model.outputs()) {
+  for (const TensorSpec& output : models.model().outputs()) {
     std::vector<FoundNode> nodes;
     if (!end_in_activations(models, index, output.name, nodes)) continue;
     const auto is_first = [&](const FoundNode& each) { return each.node == nodes[0].node; };
@@ -242,7 +241,7 @@ std::vector<FinalActivation> find_final_activations(const Model& model) {
     else if (std::ranges::all_of(nodes, is_like_first))
       found.push_back({.output = output.name, .op = nodes[0].node->op_type()});
   }
-  for (const OtherValue& output : model.other_outputs()) {
+  for (const OtherValue& output : models.model().other_outputs()) {
     const vernier_onnx::NodeProto* node = index.producer(output.name);
     if (node && node->op_type() == "ZipMap") add(output.name, *node, false);
   }

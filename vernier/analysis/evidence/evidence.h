@@ -71,7 +71,7 @@ struct FinalActivation {
   bool operator==(const FinalActivation&) const = default;
 };
 
-std::vector<FinalActivation> find_final_activations(const Model& model);
+std::vector<FinalActivation> find_final_activations(const ModelIndex& models);
 
 // The model with these tensors as additional outputs.
 Model with_outputs(const Model& model, const std::vector<std::string>& tensors);

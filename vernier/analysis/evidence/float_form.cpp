@@ -107,9 +107,8 @@ bool is_wide(const ComparedModels& models) {
 FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weights,
                      const ComparedRun& run) {
   FloatForm form{.model = switched_off({switched.model.clone(), {}, {}})};
-  const ModelIndex candidate(run.extended);
-  const auto corrected =
-      restore_corrected(form.model, ReadReference(run.models).get(), candidate, weights);
+  const ModelIndex& candidate = run.extended_index;
+  const auto corrected = restore_corrected(form.model, run.read, candidate, weights);
   const Quantization quantization = find_quantization(candidate);
   for (const Unswitched& each : showing(switched.unswitched, quantization))
     form.rounded.push_back(each.subject);
@@ -130,7 +129,7 @@ std::optional<FloatForm> widened_form(const CompareResult& result, const Compare
   if (!result.evidence.half || weights.answer != WeightEvidence::Answer::same ||
       run.extended.proto().functions_size() > 0 || !is_wide(run.models))
     return std::nullopt;
-  WidenedModel model = widen(ReadReference(run.models).get(), run.extended, weights);
+  WidenedModel model = widen(run.read, run.extended_index, weights);
   return FloatForm{std::move(model.model), std::move(model.rounded), !model.clamped};
 }
 

@@ -10,22 +10,6 @@
 
 namespace vernier {
 
-// Where the reference's constants are read: its model, which is indexed here, or its runner.
-class ReadReference {
- public:
-  explicit ReadReference(const ComparedModels& models) {
-    if (models.reference)
-      reference_.model = &index_.emplace(*models.reference);
-    else
-      reference_.runner = models.reference_runner;
-  }
-  const FloatReference& get() const { return reference_; }
-
- private:
-  std::optional<ModelIndex> index_;
-  FloatReference reference_;
-};
-
 // The candidate in float32 with the reference's weights: a quantized one with its quantizers off,
 // or one in half precision, widened.
 struct FloatForm {

@@ -41,11 +41,8 @@ double gain_of(const Model& better, const CompareResult& result, const ComparedR
 }
 
 std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run) {
-  const ComparedModels& models = run.models;
-  if (models.reference) return find_other_biases(*models.reference, models.candidate, weights);
-  return find_other_biases(
-      float_weights_of({.runner = models.reference_runner}, ModelIndex(models.candidate), weights),
-      models.candidate);
+  if (run.read.model) return find_other_biases(*run.read.model, run.candidate, weights);
+  return find_other_biases(float_weights_of(run.read, run.candidate, weights), run.candidate);
 }
 
 Failure other_parameter(const std::string& name, double db, double least_db) {
@@ -62,8 +59,7 @@ void judge_parameters(CompareResult& result, const ComparedRun& run) {
                          (structure && is_other_network(*structure));
   if (explained || !weights || result.exact_outputs.empty()) return;
   const auto biases = other_biases(*weights, run);
-  const auto constants =
-      find_other_constants(ReadReference(run.models).get(), ModelIndex(run.extended));
+  const auto constants = find_other_constants(run.read, run.extended_index);
   if (biases.empty() && constants.empty()) return;
   const Model repaired =
       with_reference_constants(with_reference_biases(run.extended, biases), constants);

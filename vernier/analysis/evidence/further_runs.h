@@ -1,14 +1,19 @@
 #pragma once
 
 #include "vernier/analysis/compare/compare_models.h"
+#include "vernier/analysis/evidence/float_weights.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
 // Two models that were compared, and what further runs of them need.
 struct ComparedRun {
   const ComparedModels& models;
-  Runner& reference;      // as it was run: the inputs of final activations are outputs too
+  Runner& reference;           // as it was run: the inputs of final activations are outputs too
+  const FloatReference& read;  // where the reference's constants are read
+  const ModelIndex& candidate;
   const Model& extended;  // the candidate with the inputs of final activations as outputs
+  const ModelIndex& extended_index;
   Samples& samples;
   const CompareModelsOptions& options;
   bool is_whole = true;  // all samples are here, so this verdict is final

@@ -139,12 +139,11 @@ std::string find_other_number(std::span<const WatchedTensor> leaves, const Graph
 
 }  // namespace
 
-std::string find_other_leaf(std::span<const WatchedTensor> leaves, const Model& candidate) {
-  const ModelIndex index(candidate);
-  if (index.graphs().size() > 1 || candidate.proto().functions_size() > 0 ||
+std::string find_other_leaf(std::span<const WatchedTensor> leaves, const ModelIndex& candidate) {
+  if (candidate.graphs().size() > 1 || candidate.model().proto().functions_size() > 0 ||
       std::ranges::any_of(leaves, &WatchedTensor::in_control_flow))
     return "";
-  const GraphIndex& graph = index.main();
+  const GraphIndex& graph = candidate.main();
   if (std::string lost = find_lost_upper_bound(leaves, graph); !lost.empty()) return lost;
   for (const ExportedNumber& exported : exported_numbers)
     if (std::string other = find_other_number(leaves, graph, exported); !other.empty())

@@ -190,18 +190,18 @@ Written first_missing(const std::vector<Written>& expected, const std::vector<Wr
 
 }  // namespace
 
-std::optional<MissingActivations> find_missing_activations(const Model& reference,
-                                                           const Model& candidate) {
-  const ModelIndex expected_index(reference), found_index(candidate);
-  if (expected_index.graphs().size() != found_index.graphs().size()) return std::nullopt;
-  if (reference.proto().functions_size() > 0 || candidate.proto().functions_size() > 0)
+std::optional<MissingActivations> find_missing_activations(const ModelIndex& reference,
+                                                           const ModelIndex& candidate) {
+  if (reference.graphs().size() != candidate.graphs().size()) return std::nullopt;
+  if (reference.model().proto().functions_size() > 0 ||
+      candidate.model().proto().functions_size() > 0)
     return std::nullopt;
-  Counted expected = count_activations(expected_index), found = count_activations(found_index);
+  Counted expected = count_activations(reference), found = count_activations(candidate);
   if (!std::ranges::includes(expected.foreign, found.foreign)) return std::nullopt;
   for (const auto& [kind, worth] : expected.worth) {
     MissingActivations missing{.reference = worth, .candidate = found.worth[kind]};
     if (missing.candidate >= worth) continue;
-    if (kind == Kind::clip) missing.quantizers = clipping_quantizers(expected_index, found_index);
+    if (kind == Kind::clip) missing.quantizers = clipping_quantizers(reference, candidate);
     const std::int64_t rest = worth - missing.candidate - missing.quantizers;
     if (rest <= 0) continue;
     const Written first = first_missing(expected.written[kind], found.written[kind], rest);
@@ -283,9 +283,8 @@ bool has_other_constant(const GraphIndex& expected, const NodeProto& expected_no
 
 }  // namespace
 
-std::string find_other_node(const Model& reference, const Model& candidate) {
-  const ModelIndex expected_index(reference), found_index(candidate);
-  const GraphIndex &expected = expected_index.main(), &found = found_index.main();
+std::string find_other_node(const ModelIndex& reference, const ModelIndex& candidate) {
+  const GraphIndex &expected = reference.main(), &found = candidate.main();
   const std::vector<const NodeProto*> wanted = computing_nodes(expected),
                                       nodes = computing_nodes(found);
   if (wanted.size() != nodes.size()) return "";

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "vernier/model/model.h"
-
 namespace vernier {
+
+class ModelIndex;
 
 // An activation function of which the candidate computes fewer than the reference.
 struct MissingActivations {
@@ -21,14 +21,14 @@ struct MissingActivations {
 // (Erf and Gelu, Relu and Clip) are one kind. A quantizer without negative codes behind a computing
 // node counts as a Relu or Clip. nullopt if none is missing, or if fused operators, local functions
 // or other subgraphs leave it open.
-std::optional<MissingActivations> find_missing_activations(const Model& reference,
-                                                           const Model& candidate);
+std::optional<MissingActivations> find_missing_activations(const ModelIndex& reference,
+                                                           const ModelIndex& candidate);
 
 // The label of the candidate's first node with another activation function, attribute or small
 // constant than the reference's node at the same position. Synthetic inputs may never reach what
 // such a node changes (a bound, a mask), so outputs do not show it. Casts between float types and
 // constants of another type do not count. Empty if there is none, or if the sequences of operators
 // differ in more than activation functions.
-std::string find_other_node(const Model& reference, const Model& candidate);
+std::string find_other_node(const ModelIndex& reference, const ModelIndex& candidate);
 
 }  // namespace vernier

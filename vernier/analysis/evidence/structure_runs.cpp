@@ -98,7 +98,8 @@ class LogitsRunner : public Runner {
 // The outputs of the runner that are behind a final Softmax of the candidate. `name_of` gives the
 // candidate's name of an output position.
 template <typename NameOf>
-std::map<std::size_t, FinalActivation> behind_softmax(const Runner& runner, const Model& candidate,
+std::map<std::size_t, FinalActivation> behind_softmax(const Runner& runner,
+                                                      const ModelIndex& candidate,
                                                       const NameOf& name_of) {
   std::map<std::size_t, FinalActivation> behind;
   for (const FinalActivation& activation : find_final_activations(candidate))
@@ -121,8 +122,8 @@ CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples
     const auto found = options.io.outputs.find(name);
     return found == options.io.outputs.end() ? name : found->second;
   };
-  LogitsRunner expected(run.reference, behind_softmax(run.reference, run.extended, mapped));
-  LogitsRunner found(candidate, behind_softmax(candidate, run.extended, own));
+  LogitsRunner expected(run.reference, behind_softmax(run.reference, run.extended_index, mapped));
+  LogitsRunner found(candidate, behind_softmax(candidate, run.extended_index, own));
   return compare(expected, found, samples, options);
 }
 
@@ -167,7 +168,7 @@ bool is_rounded_activation(const PairResult& output) {
 std::set<std::string> levelled_outputs(const CompareResult& compared, const ComparedRun& run) {
   std::set<std::string> levelled;
   if (run.models.reference) return levelled;
-  for (const FinalActivation& activation : find_final_activations(run.extended))
+  for (const FinalActivation& activation : find_final_activations(run.extended_index))
     for (const PairResult& output : compared.outputs)
       if (output.name == activation.output && is_rounded_activation(output))
         levelled.insert(output.name);
@@ -252,15 +253,14 @@ std::string other_number(const GraphIndex& reference, const vernier_onnx::NodePr
 
 // Compares the node that writes the layer in the reference with the candidate's node of its name.
 std::string other_attribute(const LayerRow& row, const ComparedRun& run) {
-  const ModelIndex reference(*run.models.reference), candidate(run.models.candidate);
-  const auto* expected = reference.main().producer(row.layer);
+  const GraphIndex& reference = run.read.model->main();
+  const auto* expected = reference.producer(row.layer);
   if (!expected || expected->name().empty()) return "";
-  const auto* found = candidate.node(expected->name());
-  if (!found) found = candidate.node(expected->name() + "_quant");  // ONNX Runtime's suffix
+  const auto* found = run.candidate.node(expected->name());
+  if (!found) found = run.candidate.node(expected->name() + "_quant");  // ONNX Runtime's suffix
   if (!found) return "";
   const std::string other = other_attribute(*expected, *found->node);
-  return other.empty() ? other_number(reference.main(), *expected, *found->graph, *found->node)
-                       : other;
+  return other.empty() ? other_number(reference, *expected, *found->graph, *found->node) : other;
 }
 
 // "attribute_mismatch: pads is [0,0,2,2]; in the reference it is [1,1,1,1]"
@@ -306,7 +306,7 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
 // quantizers stand for are put back. If so, the quantizer that lets more through is the origin.
 bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   if (!result.evidence.quantized || !run.models.reference) return false;
-  const auto lost = find_lost_bound(ModelIndex(*run.models.reference), ModelIndex(run.extended));
+  const auto lost = find_lost_bound(*run.read.model, run.extended_index);
   const auto model = lost ? switched(result, run, FoldedBounds::all) : std::nullopt;
   const auto restored =
       model ? measure_structure(float_form(*model, weights_in(result), run), run) : std::nullopt;
@@ -373,8 +373,7 @@ std::optional<SwitchedModel> switched(const CompareResult& result, const Compare
   if (!result.evidence.quantized || weights.answer == WeightEvidence::Answer::different ||
       (reference && precision_of(*reference) == Precision::int8))
     return std::nullopt;
-  return switch_quantizers(ReadReference(run.models).get(), ModelIndex(run.extended), weights,
-                           bounds);
+  return switch_quantizers(run.read, run.extended_index, weights, bounds);
 }
 
 std::string origin_warning(const StructureEvidence& structure) {

@@ -213,20 +213,19 @@ std::string_view answer_name(WeightEvidence::Answer answer) {
   return "";
 }
 
-WeightEvidence compare_weights_of(const Model& reference, const Model& candidate) {
-  const ModelIndex reference_index(reference), candidate_index(candidate);
-  std::vector<ModelWeight> references = weights_of(reference_index, true);
+WeightEvidence compare_weights_of(const ModelIndex& reference, const ModelIndex& candidate) {
+  std::vector<ModelWeight> references = weights_of(reference, true);
   for (ModelWeight& weight : references)  // the stored codes of a quantized one may have another
     if (weight.shape.empty()) weight.shape = weight.read().shape;
-  return compare(references, weights_of(candidate_index, false), true);
+  return compare(references, weights_of(candidate, false), true);
 }
 
-std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate) {
+std::optional<WeightEvidence> compare_weights_of(const Runner& reference,
+                                                 const ModelIndex& candidate) {
   const std::vector<ModelWeight> references = parameters_of(reference);
   if (references.empty()) return std::nullopt;
-  const ModelIndex index(candidate);
-  std::vector<ModelWeight> candidates = weights_of(index, false);
-  const auto names = recurrent_names(index);
+  std::vector<ModelWeight> candidates = weights_of(candidate, false);
+  const auto names = recurrent_names(candidate);
   for (ModelWeight& weight : candidates)
     if (const auto name = names.find(weight.name); name != names.end())
       weight.aliases.push_back(name->second);

@@ -37,12 +37,13 @@ std::string_view answer_name(WeightEvidence::Answer answer);  // "same", "differ
 // from 100 dB on, and one in half precision within one unit in the last place. A kernel that a Conv
 // reads in one model and a ConvTranspose in the other may be flipped. The answer is unknown if too
 // few weights have a counterpart.
-WeightEvidence compare_weights_of(const Model& reference, const Model& candidate);
+WeightEvidence compare_weights_of(const ModelIndex& reference, const ModelIndex& candidate);
 
 // Compares with the parameters that a runner shows; those of recurrent layers are joined as in
 // ONNX. A weight that lost its name and is unlike all of its shape proves nothing: an exporter may
 // have split or joined it. nullopt if the runner shows no parameters, or has batch norms but does
 // not watch its leaves, so that their order is unknown.
-std::optional<WeightEvidence> compare_weights_of(const Runner& reference, const Model& candidate);
+std::optional<WeightEvidence> compare_weights_of(const Runner& reference,
+                                                 const ModelIndex& candidate);
 
 }  // namespace vernier

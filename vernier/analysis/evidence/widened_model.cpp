@@ -133,13 +133,13 @@ class Counterparts {
 
 }  // namespace
 
-WidenedModel widen(const FloatReference& reference, const Model& candidate,
+WidenedModel widen(const FloatReference& reference, const ModelIndex& candidate,
                    const WeightEvidence& weights) {
-  const ModelIndex index(candidate);
-  Counterparts counterparts(reference, index, weights);
-  Model model = widen_half(candidate, [&](const std::string& name, const TensorView& stored) {
-    return counterparts.of(name, stored);
-  });
+  Counterparts counterparts(reference, candidate, weights);
+  Model model =
+      widen_half(candidate.model(), [&](const std::string& name, const TensorView& stored) {
+        return counterparts.of(name, stored);
+      });
   return {std::move(model), counterparts.take_rounded(), counterparts.is_clamped()};
 }
 

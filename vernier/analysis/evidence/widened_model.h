@@ -21,7 +21,7 @@ struct WidenedModel {
 // A constant's counterpart is the paired weight that is known to be the same, else the reference's
 // constant of its name if it rounds to it, else any constant that rounds to it. A constant of its
 // name that does not round to it is another value, so the candidate's is kept.
-WidenedModel widen(const FloatReference& reference, const Model& candidate,
+WidenedModel widen(const FloatReference& reference, const ModelIndex& candidate,
                    const WeightEvidence& weights);
 
 }  // namespace vernier

@@ -169,8 +169,8 @@ LayersResult with_causes(LayersResult result, const LayersOptions& layers,
 // Blames a missing activation function that no figure shows, because all its inputs were positive,
 // or too small to matter. Returns it if its layer is unknown.
 std::optional<MissingActivations> name_missing_activation(LayersResult& result,
-                                                          const Model& reference,
-                                                          const Model& candidate) {
+                                                          const ModelIndex& reference,
+                                                          const ModelIndex& candidate) {
   if (result.layers_exceeding > 0) return std::nullopt;
   const auto missing = find_missing_activations(reference, candidate);
   if (!missing) return std::nullopt;
@@ -218,10 +218,9 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   result.weight_mismatches = weight_mismatches(weights);
   if (!model) settle_absent_layers(result, CandidateGraph(ran, result.rows));
   GraphEvidence graphs;
-  if (model) graphs.missing = name_missing_activation(result, *model, candidate.shipped);
+  if (index) graphs.missing = name_missing_activation(result, *index, shipped);
   if (!options.real_inputs && precision_of(candidate.shipped) != Precision::int8)
-    graphs.other_node = model ? find_other_node(*model, candidate.shipped)
-                              : find_other_leaf(leaves, candidate.shipped);
+    graphs.other_node = index ? find_other_node(*index, shipped) : find_other_leaf(leaves, shipped);
   result = with_causes(std::move(result), options,
                        {.candidate = &ran,
                         .reference = index ? &*index : nullptr,
@@ -230,8 +229,8 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
                         .run_changed = run_changed},
                        graphs);
   if (options.weight_evidence)
-    result.weights = model ? compare_weights_of(*model, candidate.shipped)
-                           : compare_weights_of(*reference.runner, candidate.shipped);
+    result.weights = index ? compare_weights_of(*index, shipped)
+                           : compare_weights_of(*reference.runner, shipped);
   if (result.weights) result.verdict = with_weights(std::move(result.verdict), *result.weights);
   return result;
 }

@@ -71,10 +71,12 @@ class Proving {
 }  // namespace
 
 Model with_pairs(const Model& candidate, const Model& reference) {
-  if (!in_qdq_form(ModelIndex(candidate))) return candidate.clone();
+  const ModelIndex index(candidate);
+  if (!in_qdq_form(index)) return candidate.clone();
+  const ModelIndex reference_index(reference);
   const Model restored = with_former_scales(
       candidate,
-      find_changed_scales(reference, candidate, compare_weights_of(reference, candidate)));
+      find_changed_scales(reference_index, index, compare_weights_of(reference_index, index)));
   return *in_qdq_form(ModelIndex(restored));
 }
 
