@@ -5,10 +5,10 @@
 
 namespace vernier {
 
-// A file of the folder of large models that may lie beside the repository; tests that need it are
-// skipped where it does not.
+// A file of the folder of large models (CMake's VERNIER_SHARED_DATA); tests that need it are skipped
+// where it is not.
 inline std::filesystem::path shared_data(const std::string& name = "") {
-  return std::filesystem::path(VERNIER_FIXTURES) / "../../../shared/data" / name;
+  return std::filesystem::path(VERNIER_SHARED_DATA) / name;
 }
 
 }  // namespace vernier

@@ -6,14 +6,13 @@
 
 #include "tests/analysis/check/checking.h"
 #include "tests/fixture.h"
+#include "tests/shared_data.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path shared(const std::string& name) { return fixture("../../../shared/data/" + name); }
 
 Findings errors(const fs::path& model) {
   Findings found = check(model, {.runtime = {.threads = 1}}).findings;
@@ -22,7 +21,7 @@ Findings errors(const fs::path& model) {
 }
 
 TEST(CheckWild, weights_with_an_explicit_default_location_are_opened_and_run) {
-  const fs::path path = shared("wild/mobilenet/mobilenetv2_int8_dynamic.onnx");
+  const fs::path path = shared_data("wild/mobilenet/mobilenetv2_int8_dynamic.onnx");
   if (!fs::exists(path)) GTEST_SKIP() << path << " is not there";
   OrtRunner runner(Model::load(path), {});
   const Tensor image = make_tensor(runner.inputs()[0].name, DType::f32, {1, 3, 224, 224});
@@ -32,18 +31,19 @@ TEST(CheckWild, weights_with_an_explicit_default_location_are_opened_and_run) {
 }
 
 TEST(CheckWild, models_that_run_and_match_their_reference_are_sound) {
-  if (!fs::exists(shared("wild"))) GTEST_SKIP() << shared("wild") << " is not there";
+  if (!fs::exists(shared_data("wild"))) GTEST_SKIP() << shared_data("wild") << " is not there";
   for (const char* name :
        {"wild/cifar/resnet_int8_static.onnx", "wild/cifar/resnet_int8_dynamic.onnx",
         "wild/cifar/tinycnn_int8_qoperator.onnx", "wild/steel/v1_int8_qdq.onnx",
         "wild/steel/v2_int8_qoperator.onnx", "wild/mobilenet/mobilenetv2_int8_dynamic.onnx",
         "wild/credit/credit_int8.onnx", "lm/model.onnx", "lm/model.int4.onnx"})
-    EXPECT_THAT(errors(shared(name)), testing::IsEmpty()) << name;
+    EXPECT_THAT(errors(shared_data(name)), testing::IsEmpty()) << name;
 }
 
 TEST(CheckWild, sizes_that_crash_a_kernel_are_not_tried) {
-  if (!fs::exists(shared("wild/ort"))) GTEST_SKIP() << shared("wild/ort") << " is not there";
-  for (const auto& entry : fs::directory_iterator(shared("wild/ort")))
+  if (!fs::exists(shared_data("wild/ort")))
+    GTEST_SKIP() << shared_data("wild/ort") << " is not there";
+  for (const auto& entry : fs::directory_iterator(shared_data("wild/ort")))
     EXPECT_THAT(errors(entry.path()), testing::IsEmpty()) << entry.path();
 }
 

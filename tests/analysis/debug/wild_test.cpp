@@ -8,6 +8,7 @@
 
 #include "tests/analysis/debug/debugging.h"
 #include "tests/fixture.h"
+#include "tests/shared_data.h"
 #include "vernier/data/random.h"
 #include "vernier/tensor/npz.h"
 
@@ -16,14 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path shared(const std::string& name) { return fixture("../../../shared/data/" + name); }
-
 // The first test images, (x / 255 - mean) / deviation.
 class CifarSamples : public Samples {
  public:
   explicit CifarSamples(const std::array<float, 3>& deviations)
       : deviations_(deviations),
-        images_(NpzReader(shared("wild/cifar/cifar10_test_512.npz")).read("image")) {}
+        images_(NpzReader(shared_data("wild/cifar/cifar10_test_512.npz")).read("image")) {}
   std::int64_t size() const override { return 4; }
   std::vector<Tensor> sample(std::int64_t index) override {
     constexpr std::array<float, 3> means = {0.4914F, 0.4822F, 0.4465F};
@@ -49,11 +48,12 @@ double least_cumulative(const DebugResult& result) {
 }
 
 TEST(DebugWild, a_folded_relu6_leaves_every_tensor_of_a_q_operator_model_healthy) {
-  if (!fs::exists(shared("wild/cifar"))) GTEST_SKIP() << shared("wild/cifar") << " is not there";
+  if (!fs::exists(shared_data("wild/cifar")))
+    GTEST_SKIP() << shared_data("wild/cifar") << " is not there";
   CifarSamples samples(std::array{0.2470F, 0.2435F, 0.2616F});
   const DebugResult result =
-      debug(Model::load(shared("wild/cifar/tinycnn.onnx")),
-            Model::load(shared("wild/cifar/tinycnn_int8_qoperator.onnx")), samples, {});
+      debug(Model::load(shared_data("wild/cifar/tinycnn.onnx")),
+            Model::load(shared_data("wild/cifar/tinycnn_int8_qoperator.onnx")), samples, {});
   ASSERT_EQ(result.activations.size(), 17u);
   for (const DebugActivation& row : result.activations)
     EXPECT_EQ(row.verdict, DamageVerdict::healthy) << row.tensor_name;
@@ -63,11 +63,12 @@ TEST(DebugWild, a_folded_relu6_leaves_every_tensor_of_a_q_operator_model_healthy
 }
 
 TEST(DebugWild, every_tensor_of_a_dynamic_model_is_aligned) {
-  if (!fs::exists(shared("wild/cifar"))) GTEST_SKIP() << shared("wild/cifar") << " is not there";
+  if (!fs::exists(shared_data("wild/cifar")))
+    GTEST_SKIP() << shared_data("wild/cifar") << " is not there";
   CifarSamples samples(std::array{0.2023F, 0.1994F, 0.2010F});
   const DebugResult result =
-      debug(Model::load(shared("wild/cifar/resnet_fp32.onnx")),
-            Model::load(shared("wild/cifar/resnet_int8_dynamic.onnx")), samples, {});
+      debug(Model::load(shared_data("wild/cifar/resnet_fp32.onnx")),
+            Model::load(shared_data("wild/cifar/resnet_int8_dynamic.onnx")), samples, {});
   EXPECT_EQ(result.activations.size(), 71u);
   for (const DebugActivation& row : result.activations)
     EXPECT_TRUE(row.cumulative_sqnr_db) << row.tensor_name;
@@ -76,11 +77,12 @@ TEST(DebugWild, every_tensor_of_a_dynamic_model_is_aligned) {
 }
 
 TEST(DebugWild, another_network_of_the_same_shapes_fails_by_its_weights) {
-  if (!fs::exists(shared("wild/steel"))) GTEST_SKIP() << shared("wild/steel") << " is not there";
-  const Model quantized = Model::load(shared("wild/steel/v2_int8_qoperator.onnx"));
+  if (!fs::exists(shared_data("wild/steel")))
+    GTEST_SKIP() << shared_data("wild/steel") << " is not there";
+  const Model quantized = Model::load(shared_data("wild/steel/v2_int8_qoperator.onnx"));
   const auto samples = random_samples(quantized.inputs(), {.samples = 2});
   const auto verdict = [&](const char* reference) {
-    return debug(Model::load(shared(reference)), quantized, *samples, {}).verdict;
+    return debug(Model::load(shared_data(reference)), quantized, *samples, {}).verdict;
   };
   EXPECT_TRUE(verdict("wild/steel/v2_fp32.onnx").pass());
   const Verdict wrong = verdict("wild/steel/v1_fp32.onnx");
@@ -89,10 +91,11 @@ TEST(DebugWild, another_network_of_the_same_shapes_fails_by_its_weights) {
 }
 
 TEST(DebugWild, a_language_model_in_four_bits_runs_with_its_cache) {
-  if (!fs::exists(shared("lm"))) GTEST_SKIP() << shared("lm") << " is not there";
-  const Model quantized = Model::load(shared("lm/model.int4.onnx"));
+  if (!fs::exists(shared_data("lm"))) GTEST_SKIP() << shared_data("lm") << " is not there";
+  const Model quantized = Model::load(shared_data("lm/model.int4.onnx"));
   const auto samples = random_samples(quantized.inputs(), {.samples = 1});
-  const DebugResult result = debug(Model::load(shared("lm/model.onnx")), quantized, *samples, {});
+  const DebugResult result =
+      debug(Model::load(shared_data("lm/model.onnx")), quantized, *samples, {});
   EXPECT_EQ(result.weights.size(), 29u);
   for (const DebugWeight& row : result.weights)
     EXPECT_GT(*row.weight_sqnr_db, 18) << row.weight_name;

@@ -8,6 +8,7 @@
 
 #include "tests/fixture.h"
 #include "tests/onnx_edits.h"
+#include "tests/shared_data.h"
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
@@ -458,7 +459,7 @@ TEST_F(OnnxFaults, another_checkpoint_is_called_that_once) {
 }
 
 TEST_F(OnnxFaults, another_network_whose_shapes_do_not_fit_is_a_result_and_no_error) {
-  const auto folder = fixture("../../../shared/data/wild/face");
+  const auto folder = shared_data("wild/face");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   use(Model::load(folder / "rfb320.onnx"));
   EXPECT_FALSE(validate(Model::load(folder / "slim320.onnx")).pass());
@@ -595,7 +596,7 @@ TEST_F(OnnxFaults, an_output_of_another_shape_fails_though_a_part_of_it_is_right
 }
 
 TEST_F(OnnxFaults, a_simplified_detector_without_names) {
-  const auto path = fixture("../../../shared/data/wild/detect/fastestdet.onnx");
+  const auto path = shared_data("wild/detect/fastestdet.onnx");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   use(Model::load(path));
   const std::vector<std::string> convs = outputs_of(*reference_, "Conv");
