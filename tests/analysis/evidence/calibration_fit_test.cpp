@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/inputs/inputs.h"
