@@ -81,7 +81,7 @@ std::string runtime_loss_text(const RuntimeLoss& loss) {
   if (!is_noticeable_loss(loss.db)) return "";
   const ArithmeticLoss why = loss.why.value_or(ArithmeticLoss());
   const std::string place = place_text(why.first_operator, ", ");
-  if (is_of_kernels(loss.db, why))
+  if (is_of_kernels(loss.db, loss.why))
     return fmt::format(
         "{:.1f} dB are lost in this CPU's integer kernels, not in the file{}; reduce_range, uint8 "
         "weights or session.x64quantprecision=1 give them back",
