@@ -23,7 +23,6 @@
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
 #include "vernier/report/graph_json.h"
-#include "vernier/report/sensitivity.h"
 
 namespace vernier::cli {
 namespace {

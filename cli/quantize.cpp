@@ -194,7 +194,7 @@ CalibrationData calibration_data(const Model& model, const CalibrationInput& inp
     if (!spec.samples) spec.samples = 64;
     data.inputs = automatic_inputs(model, nullptr, spec, {});
     const auto fit = measure_norm_fit(model, *data.inputs.samples, {});
-    if (fit && !(fit->score <= fitting_norm_score))
+    if (fit && !fit->fits())
       throw Error(fmt::format(
           "[quantize] --synthetic: the synthetic inputs are unlike those that {} was trained on, "
           "judging by its batch norms ({:.2f} > {}); give --data or --dataset",

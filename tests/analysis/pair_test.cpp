@@ -88,6 +88,20 @@ TEST(Pair, axes_of_size_one_are_no_mismatch_and_are_said) {
   EXPECT_EQ(result.similarity.statistics[*find_metric("argmax_agreement")].mean, 1);
 }
 
+TEST(Pair, only_the_argmax_of_class_scores_is_a_decision) {
+  const auto changed = [](const Shape& shape) {
+    Tensor reference = make({1, 2, 3, 4}), candidate = make({1, 2, 4, 3});
+    reference.shape = candidate.shape = shape;
+    PairAccumulator pair("x", {.argmax = true});
+    pair.add(0, reference, candidate);
+    return changed_decisions(pair.result());
+  };
+  EXPECT_EQ(changed({4}), 1);
+  EXPECT_EQ(changed({2, 2}), 0.5);
+  EXPECT_FALSE(changed({4, 1}));
+  EXPECT_FALSE(changed({1, 2, 2}));
+}
+
 TEST(Pair, a_missing_side_fails) {
   const std::vector<PairResult> pairs = {{.name = "r", .status = PairStatus::only_in_reference},
                                          {.name = "c", .status = PairStatus::only_in_candidate}};

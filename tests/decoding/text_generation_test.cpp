@@ -161,6 +161,12 @@ TEST(TextGeneration, the_rounding_of_the_reference_tells_ties_from_damage) {
   EXPECT_LE(*result.near_ties, result.disagreements);
 }
 
+TEST(TextGeneration, kernels_lose_accuracy_if_exact_ones_leave_a_tenth_less_kl) {
+  EXPECT_TRUE((TextArithmetic{.kl_mean = 0.1, .exact_kl_mean = 0.089}.is_lossy()));
+  EXPECT_FALSE((TextArithmetic{.kl_mean = 0.1, .exact_kl_mean = 0.091}.is_lossy()));
+  EXPECT_FALSE(TextArithmetic().is_lossy());
+}
+
 TEST(TextGeneration, alone_a_model_has_a_perplexity) {
   Opened candidate({});
   const auto result = evaluate_text(nullptr, candidate.model, some_blocks(12, 16), {});

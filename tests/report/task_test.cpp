@@ -26,5 +26,14 @@ TEST(TaskReport, a_reference_that_did_not_run_has_no_row) {
   EXPECT_NE(text.find("0.0% inside the runtimes"), std::string::npos);
 }
 
+TEST(TaskReport, an_uncertain_metric_has_a_note_whatever_its_figures) {
+  TaskResult result{.metrics = {{.name = "f1", .reference = 90, .delta = -90, .allowed = true}}};
+  const auto text = [&] { return render_terminal(describe_task({}, {}, result), false); };
+  const char* note = "note: f1 is within 0.5 points on these samples, but its interval is not";
+  EXPECT_EQ(text().find(note), std::string::npos);
+  result.metrics[0].uncertain = true;
+  EXPECT_NE(text().find(note), std::string::npos);
+}
+
 }  // namespace
 }  // namespace vernier

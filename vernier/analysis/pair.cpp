@@ -150,6 +150,14 @@ std::string_view pair_status_name(PairStatus status) {
   return "";
 }
 
+std::optional<double> changed_decisions(const PairResult& pair) {
+  const Statistics& agreement = pair.similarity.statistics[*find_metric("argmax_agreement")];
+  const Shape& shape = pair.reference_shape;
+  if (agreement.count == 0 || shape.empty() || shape.size() > 2 || shape.back() <= 1)
+    return std::nullopt;
+  return 1 - agreement.mean;
+}
+
 PairResult one_sided(const Tensor& tensor, PairStatus status) {
   PairResult pair{.name = tensor.name, .status = status};
   (status == PairStatus::only_in_reference ? pair.reference_dtype : pair.candidate_dtype) =

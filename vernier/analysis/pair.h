@@ -47,6 +47,10 @@ struct PairResult {
   bool operator==(const PairResult&) const = default;
 };
 
+// The share of samples whose argmax differs; nullopt unless it is a decision: of class scores, not
+// of boxes or images.
+std::optional<double> changed_decisions(const PairResult& pair);
+
 // A tensor that the other side does not have.
 PairResult one_sided(const Tensor& tensor, PairStatus status);
 

@@ -33,8 +33,6 @@ std::string summary_line(const Statistics& statistics) {
   return line;
 }
 
-constexpr double worth_mentioning_db = 0.5;
-
 std::span<const std::size_t> first(std::span<const std::size_t> indices, std::size_t count) {
   return indices.first(std::min(indices.size(), count));
 }
@@ -47,9 +45,8 @@ std::string range_in_use(const DebugActivation& activation) {
 
 // The range with the least expected noise, "[-0.5, 2.1]: +9.4 dB"; empty if its gain is small.
 std::string better_range(const DebugActivation& activation) {
-  if (!activation.noise) return "";
+  if (!activation.noise || !activation.noise->has_better_range()) return "";
   const CalibrationRange& best = activation.noise->best_range;
-  if (!(best.gain_db >= worth_mentioning_db)) return "";
   return fmt::format("[{:.3g}, {:.3g}]: +{:.1f} dB", best.low, best.high, best.gain_db);
 }
 

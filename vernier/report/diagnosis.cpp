@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/compare/output_failures.h"
 #include "vernier/json.h"
 #include "vernier/report/check.h"
 #include "vernier/report/command_line.h"
@@ -56,23 +57,10 @@ std::string inputs_text(const CompareResult& compare) {
   if (compare.evidence.real_inputs) return "given";
   if (compare.evidence.norms)
     return fmt::format("{} those of training, by {} batch norms",
-                       compare.evidence.norms->score <= fitting_norm_score ? "like" : "unlike",
+                       compare.evidence.norms->fits() ? "like" : "unlike",
                        compare.evidence.norms->norms);
   return compare.evidence.quantized ? "nothing shows whether they are like real ones"
                                     : "drawn for the candidate";
-}
-
-// The outputs that the verdict judges: in exact arithmetic if it was computed, and the input of a
-// final Softmax or Sigmoid instead of its output.
-std::vector<PairResult> judged_outputs(const CompareResult& compare) {
-  std::vector<PairResult> judged =
-      compare.exact_outputs.empty() ? compare.outputs : compare.exact_outputs;
-  for (PairResult& output : judged)
-    for (const PairResult& before : compare.before_activation)
-      if (before.name == output.name && before.status == PairStatus::compared &&
-          before.similarity.samples == output.similarity.samples)
-        output = before;
-  return judged;
 }
 
 // "logits 27.30 dB (worst 22.30), 3.12% of decisions change"
@@ -82,11 +70,8 @@ std::string output_text(const PairResult& pair) {
   const Statistics& sqnr = pair.similarity.statistics[*find_metric("sqnr_db")];
   std::string text = fmt::format("{} {} dB (worst {})", pair.name, format_decibels(sqnr.mean),
                                  format_decibels(sqnr.min));
-  // Only for class scores: the argmax of boxes or images means nothing.
-  const Statistics& agreement = pair.similarity.statistics[*find_metric("argmax_agreement")];
-  const Shape& shape = pair.reference_shape;
-  if (agreement.count > 0 && shape.size() <= 2 && !shape.empty() && shape.back() > 1)
-    text += fmt::format(", {:.3g}% of decisions change", 100 * (1 - agreement.mean));
+  if (const auto changed = changed_decisions(pair))
+    text += fmt::format(", {:.3g}% of decisions change", 100 * *changed);
   return text;
 }
 
@@ -112,11 +97,11 @@ std::string runtime_text(const DiagnosisResult& result) {
   if (result.compare && result.compare->runtime_loss_db) {
     const double loss_db = std::max(0.0, *result.compare->runtime_loss_db);
     const ArithmeticLoss why = result.compare->arithmetic.value_or(ArithmeticLoss());
-    const bool by_kernels = loss_db <= noticeable_loss_db ||
-                            (why.remedy && why.remedy->kind == RuntimeRemedy::Kind::x64_precision);
-    std::string text = fmt::format(
-        "{} {:.1f} dB",
-        by_kernels ? "this CPU's integer kernels cost" : "the runtime's arithmetic costs", loss_db);
+    std::string text = fmt::format("{} {:.1f} dB",
+                                   is_of_kernels(loss_db, result.compare->arithmetic)
+                                       ? "this CPU's integer kernels cost"
+                                       : "the runtime's arithmetic costs",
+                                   loss_db);
     if (const auto& first = why.first_operator)
       text += fmt::format(", first at {} ({})", first->node, first->op);
     return text;

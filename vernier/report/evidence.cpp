@@ -14,12 +14,11 @@ namespace {
 // has steps.
 std::string rounding_text(const WeightEvidence& evidence) {
   if (!evidence.worst_steps) return "";
-  if (*evidence.worst_steps <= rounded_steps)
-    return fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
   const auto is_further = [](const PairedWeight& weight) {
-    return weight.same && weight.steps > rounded_steps;
+    return weight.same && !weight.is_rounded();
   };
   const auto further = std::ranges::count_if(evidence.weights, is_further);
+  if (further == 0) return fmt::format(", rounded ({:.2f} steps)", *evidence.worst_steps);
   const auto furthest = std::ranges::find_if(evidence.weights, [&](const PairedWeight& weight) {
     return weight.same && weight.steps == evidence.worst_steps;
   });
@@ -66,7 +65,7 @@ std::string weights_text(const WeightEvidence& evidence) {
 }
 
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
-  const bool fits = fit.score <= most_score(real_inputs);
+  const bool fits = fit.fits(real_inputs);
   return fmt::format("S {:.2f}, {}", fit.score,
                      !fits         ? "unlike the calibration data"
                      : real_inputs ? "like the calibration data"

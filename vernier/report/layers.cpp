@@ -41,8 +41,7 @@ std::string label_in_code(const LayerRow& row) {
 // How a row exceeds its tolerance.
 std::string finding(const LayerRow& row) {
   if (row.match == Match::none) return "nothing in the candidate stands for it";
-  if (!row.compared ||
-      (row.reference_shape != row.candidate_shape && row.max_abs_diff <= row.allowed))
+  if (exceeds_by_shape(row))
     return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
                        format_shape(row.candidate_shape));
   if (std::isnan(row.max_abs_diff)) return "it holds NaN on one side or both";

@@ -7,7 +7,7 @@ namespace vernier {
 namespace {
 
 // Larger distances in ulps are not shown: they say no more than the difference itself.
-constexpr double most_ulps = 1e6;
+constexpr int most_ulps = 1000000;
 
 // "Conv, Relu"; for more than 6, the count and the last.
 std::string operators(const std::vector<std::string>& names) {

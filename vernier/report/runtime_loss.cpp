@@ -78,10 +78,10 @@ std::string session_code(const RuntimeRemedy& remedy) {
 }
 
 std::string runtime_loss_text(const RuntimeLoss& loss) {
-  if (!(loss.db.value_or(0) > noticeable_loss_db)) return "";
+  if (!is_noticeable_loss(loss.db)) return "";
   const ArithmeticLoss why = loss.why.value_or(ArithmeticLoss());
   const std::string place = place_text(why.first_operator, ", ");
-  if (why.remedy && why.remedy->kind == Kind::x64_precision)
+  if (is_of_kernels(loss.db, loss.why))
     return fmt::format(
         "{:.1f} dB are lost in this CPU's integer kernels, not in the file{}; reduce_range, uint8 "
         "weights or session.x64quantprecision=1 give them back",

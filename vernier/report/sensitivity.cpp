@@ -131,17 +131,6 @@ Table flips_table(const Sensitivity& sensitivity) {
 
 }  // namespace
 
-const FloatSet* set_to_keep(const Sensitivity& sensitivity) {
-  constexpr double most_of_it = 0.9;
-  const std::vector<FloatSet>& sets = sensitivity.keep_in_float;
-  if (sets.empty()) return nullptr;
-  const auto gain = [](const FloatSet& set) { return set.gain.after_db - set.gain.before_db; };
-  const auto three =
-      std::ranges::find_if(sets, [](const FloatSet& set) { return set.nodes.size() >= 3; });
-  const FloatSet& chosen = three == sets.end() ? sets.back() : *three;
-  return gain(sets.front()) >= most_of_it * gain(chosen) ? &sets.front() : &chosen;
-}
-
 std::string kl_text(const std::optional<double>& kl) {
   if (!kl) return "-";
   return *kl != 0 && std::abs(*kl) < 1e-3 ? fmt::format("{:.2g}", *kl) : fmt::format("{:.4f}", *kl);

@@ -20,10 +20,6 @@ std::string kl_text(const std::optional<double>& kl);
 // down in 8 bits: KL 0.0097 -> 0.0061 (±0.0002)."; empty if nothing is advised.
 std::string sensitivity_conclusion(const Sensitivity& sensitivity, const NodeLabels& labels = {});
 
-// The set of nodes that the suggested command keeps in float: the first set of three or more nodes,
-// or the smallest set if it gains at least 90% as much; null if none is advised.
-const FloatSet* set_to_keep(const Sensitivity& sensitivity);
-
 // Adds the noise of each node and the measured remedies to `blocks`. `keep_command` keeps
 // set_to_keep() in float; empty if there is none.
 void describe_sensitivity(const Sensitivity& sensitivity, const NodeLabels& labels,

@@ -37,13 +37,8 @@ bool has_reference(const TaskResult& result) {
 
 std::string percent(double level) { return fmt::format("{:g}%", 100 * level); }
 
-// NaN is never allowed.
-bool is_allowed(double delta, const JudgeOptions& options) {
-  return delta >= -options.verdict && (delta <= options.verdict || !options.two_sided);
-}
-
-Cell delta_cell(double delta, const JudgeOptions& options) {
-  return {signed_decimals(delta), is_allowed(delta, options) ? Tone::good : Tone::bad};
+Cell delta_cell(const MetricResult& metric) {
+  return {signed_decimals(metric.delta.value_or(NAN)), metric.allowed ? Tone::good : Tone::bad};
 }
 
 std::string interval_text(const MetricResult& metric) {
@@ -66,7 +61,7 @@ Table metric_table(const RunDescription& run, const JudgeOptions& options,
     std::vector<Cell> row = {metric.name, four_decimals(metric.candidate)};
     if (both) {
       row.push_back(optional_cell(metric.reference));
-      row.push_back(delta_cell(metric.delta.value_or(NAN), options));
+      row.push_back(delta_cell(metric));
     }
     row.emplace_back(interval_text(metric));
     if (has_chance) row.push_back(optional_cell(metric.chance));
@@ -118,8 +113,7 @@ Table class_table(const TaskResult& result) {
 std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& options) {
   std::vector<std::string> texts;
   for (const MetricResult& metric : result.metrics)
-    if (metric.delta && is_allowed(*metric.delta, options) &&
-        !(is_allowed(metric.interval.low, options) && is_allowed(metric.interval.high, options)))
+    if (metric.uncertain)
       texts.push_back(
           fmt::format("{} is within {:g} points on these samples, but its interval is not: "
                       "more samples would tell",

@@ -158,12 +158,14 @@ TEST(CalibrationRange, a_folded_relu_needs_no_room_below_zero) {
   EXPECT_EQ(result.observed_low, -127.5);
   EXPECT_NEAR(result.observed_range.factor, 1, 1e-6);
   EXPECT_LT(result.best_range.gain_db, 0.5);
+  EXPECT_FALSE(result.has_better_range());
 }
 
 TEST(CalibrationRange, a_range_that_is_too_narrow_is_to_be_widened) {
   const QuantizationNoise noise = assess({-64, 63.5, 0.5}, {ramp_between(-200, 200, 10000)});
   EXPECT_NEAR(noise.observed_range.factor, 400 / 127.5, 1e-6);
   EXPECT_GT(noise.best_range.gain_db, 20);
+  EXPECT_TRUE(noise.has_better_range());
 }
 
 TEST(CalibrationRange, a_range_twice_too_wide_costs_six_decibels) {

@@ -49,6 +49,22 @@ TEST(Sensitivity, advised_sets_gain_on_samples_they_were_not_chosen_on) {
   EXPECT_FALSE(result.remedies.empty());
 }
 
+TEST(Sensitivity, three_nodes_are_kept_unless_fewer_gain_almost_as_much) {
+  const auto set = [](std::vector<std::string> nodes, double after_db) {
+    return FloatSet{std::move(nodes), {.before_db = 20, .after_db = after_db}};
+  };
+  EXPECT_EQ(set_to_keep({}), nullptr);
+  const auto size_kept = [&](double of_one, double of_two) {
+    return set_to_keep({.keep_in_float = {set({"a"}, of_one), set({"a", "b"}, of_two),
+                                          set({"a", "b", "c"}, 30), set({"a", "b", "c", "d"}, 40)}})
+        ->nodes.size();
+  };
+  EXPECT_EQ(size_kept(28, 29.5), 3u);
+  EXPECT_EQ(size_kept(29.5, 29.6), 1u);
+  const Sensitivity small{.keep_in_float = {set({"a"}, 21), set({"a", "b"}, 25)}};
+  EXPECT_EQ(set_to_keep(small), &small.keep_in_float[1]);
+}
+
 // The two nodes make more than half of the noise each, and neither gains anything alone.
 TEST(Sensitivity, nodes_with_parallel_errors_are_a_chain_and_kept_in_float_together) {
   const Model real = Model::load(fixture("mnist/mnist_vit.float.onnx"));

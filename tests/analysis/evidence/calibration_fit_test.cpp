@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/inputs/inputs.h"
@@ -171,6 +173,13 @@ TEST(CalibrationFit, zeros_fit_a_quantizer_that_has_seen_nothing_else) {
   EXPECT_EQ(zeros.score, 0);
   EXPECT_EQ(zeros.quantizers, 0);
   EXPECT_GT(fit_of(quantizer(0), one({-1, 0, 0, 0})).score, 7);
+}
+
+TEST(CalibrationFit, real_inputs_fit_up_to_an_octave) {
+  EXPECT_TRUE((CalibrationFit{.score = fitting_score}.fits(false)));
+  EXPECT_FALSE((CalibrationFit{.score = 0.5}.fits(false)));
+  EXPECT_TRUE((CalibrationFit{.score = 0.5}.fits(true)));
+  EXPECT_FALSE((CalibrationFit{.score = NAN}.fits(true)));
 }
 
 TEST(CalibrationFit, a_few_elements_hardly_tell_the_share_that_is_clipped) {

@@ -801,6 +801,8 @@ TEST(WeightEvidence, scales_of_four_bits_may_clip_and_no_more) {
   };
   const WeightEvidence clipped = scaled(0.85F);
   EXPECT_GT(*clipped.worst_steps, 1.01);
+  EXPECT_FALSE(clipped.weights[0].is_rounded());
+  EXPECT_TRUE(scaled(1).weights[0].is_rounded());
   EXPECT_EQ(clipped.answer, Answer::same);
   EXPECT_EQ(scaled(1.5F).answer, Answer::different);
 }

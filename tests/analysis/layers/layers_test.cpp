@@ -42,6 +42,16 @@ const LayerRow& row(const LayersResult& result, const std::string& layer) {
 
 class Layers : public TorchTest {};
 
+TEST(LayerRows, exceed_by_their_shape_if_their_values_agree_or_cannot_be_compared) {
+  EXPECT_TRUE(exceeds_by_shape({}));
+  LayerRow row{.reference_shape = {4}, .candidate_shape = {2, 2}, .compared = true};
+  EXPECT_FALSE(exceeds_by_shape(row));  // NaN
+  row.max_abs_diff = row.allowed;
+  EXPECT_TRUE(exceeds_by_shape(row));
+  row.candidate_shape = row.reference_shape;
+  EXPECT_FALSE(exceeds_by_shape(row));
+}
+
 TEST_F(Layers, an_export_is_within_tolerance_and_every_layer_has_its_place) {
   const LayersResult result = validate(mnist("mnist_cnn.onnx"), {});
   EXPECT_TRUE(result.pass());

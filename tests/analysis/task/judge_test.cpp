@@ -71,6 +71,25 @@ TEST(JudgeScores, a_delta_beyond_the_verdict_fails_when_the_candidate_is_worse) 
   EXPECT_TRUE(judge_scores(&reference, classifier(1000, 110), {.verdict = 1}).verdict.pass());
 }
 
+TEST(JudgeScores, a_delta_is_allowed_within_the_verdict_and_certain_if_its_interval_is) {
+  const Scores reference = classifier(1000, 100);
+  const auto judged = [&](std::int64_t wrong, const JudgeOptions& options) {
+    return judge_scores(&reference, classifier(1000, wrong), options).metrics[0];
+  };
+  const MetricResult worse = judged(104, {.verdict = 0.3});
+  EXPECT_FALSE(worse.allowed);
+  EXPECT_FALSE(worse.uncertain);
+  const MetricResult near = judged(104, {.verdict = 0.5});
+  EXPECT_TRUE(near.allowed);
+  EXPECT_TRUE(near.uncertain);
+  const MetricResult clear = judged(104, {.verdict = 5});
+  EXPECT_TRUE(clear.allowed);
+  EXPECT_FALSE(clear.uncertain);
+  EXPECT_TRUE(judged(90, {.verdict = 0.5}).allowed);
+  EXPECT_FALSE(judged(90, {.verdict = 0.5, .two_sided = true}).allowed);
+  EXPECT_FALSE(judge_scores(nullptr, reference).metrics[0].allowed);
+}
+
 TEST(JudgeScores, a_drop_that_chance_makes_of_so_few_samples_is_inconclusive) {
   // 8 answers got worse and 6 better: -2 points of 100 samples, with an interval of about +-7.
   std::vector<float> logits;

@@ -218,7 +218,7 @@ std::optional<ArithmeticLoss> measure_arithmetic_loss(const LossyModel& lossy,
     const ArithmeticLoss loss{output, sqnr_db(noise.exact), sqnr_db(noise.as_run)};
     if (std::isfinite(loss.db()) && (!worst || loss.db() > worst->db())) worst = loss;
   }
-  if (!worst || !(worst->db() > noticeable_loss_db)) return worst;
+  if (!worst || !is_noticeable_loss(worst->db())) return worst;
   explain_loss(*worst, lossy, samples[0].inputs,
                [&](const Model& model, const OrtOptions& runtime) {
                  const auto noises = measure_outputs(model, runtime, samples);

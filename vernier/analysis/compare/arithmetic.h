@@ -13,6 +13,9 @@ namespace vernier {
 
 // A loss above this, between exact arithmetic and the file as run, is reported and explained.
 inline constexpr double noticeable_loss_db = 0.5;
+inline bool is_noticeable_loss(std::optional<double> loss_db) {
+  return loss_db.value_or(0) > noticeable_loss_db;
+}
 
 // Whether a run regained more than half of the loss: what that run changed is then the cause.
 inline bool gives_back(double loss_db, std::optional<double> regained_db) {
@@ -63,6 +66,13 @@ struct ArithmeticLoss {
   }
   bool operator==(const ArithmeticLoss&) const = default;
 };
+
+// Whether a loss counts as one of this CPU's integer kernels: if it is too small to be explained,
+// or if session.x64quantprecision=1 is its remedy.
+inline bool is_of_kernels(std::optional<double> loss_db, const std::optional<ArithmeticLoss>& why) {
+  return !is_noticeable_loss(loss_db) ||
+         (why && why->remedy && why->remedy->kind == RuntimeRemedy::Kind::x64_precision);
+}
 
 // A quantized model, its float model and how it is run. If `reference` is null, no remedy that
 // keeps nodes in float is tried.

@@ -57,15 +57,9 @@ bool is_one_sided(const PairResult& pair) {
          pair.status == PairStatus::only_in_candidate;
 }
 
-// The pairs that limits apply to: before the final activation if that could be compared. Integers,
-// such as class ids, only if no output is float.
+// The pairs that limits apply to: integers, such as class ids, only if no output is float.
 std::vector<PairResult> judged_pairs(const CompareResult& result, const CompareOptions& options) {
-  std::vector<PairResult> pairs = computed_outputs(result);
-  for (PairResult& pair : pairs)
-    for (const PairResult& before : result.before_activation)
-      if (before.name == pair.name && before.status == PairStatus::compared &&
-          before.similarity.samples == pair.similarity.samples)
-        pair = before;
+  std::vector<PairResult> pairs = judged_outputs(result);
   const auto is_number = [](const PairResult& pair) { return is_float(pair.reference_dtype); };
   if (!options.evidence.own_limits && std::ranges::any_of(pairs, is_number))
     std::erase_if(pairs, [&](const PairResult& pair) {
@@ -105,6 +99,16 @@ void forgive_rounding(std::vector<Failure>& failures, const std::vector<PairResu
 }
 
 }  // namespace
+
+std::vector<PairResult> judged_outputs(const CompareResult& result) {
+  std::vector<PairResult> judged = computed_outputs(result);
+  for (PairResult& output : judged)
+    for (const PairResult& before : result.before_activation)
+      if (before.name == output.name && before.status == PairStatus::compared &&
+          before.similarity.samples == output.similarity.samples)
+        output = before;
+  return judged;
+}
 
 std::optional<Failure> fewest_equal_ids(const CompareResult& result,
                                         const CompareOptions& options) {

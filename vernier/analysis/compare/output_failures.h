@@ -7,6 +7,10 @@
 
 namespace vernier {
 
+// The outputs that the verdict judges: in exact arithmetic if it was run, and the input of a final
+// Softmax or Sigmoid instead of its output if that could be compared.
+std::vector<PairResult> judged_outputs(const CompareResult& result);
+
 // What fails in the measured outputs of `result`. An output that only the candidate has does not.
 // Adds a warning for each failure that is dropped because the sample holds next to no signal.
 std::vector<Failure> output_failures(CompareResult& result, const CompareOptions& options);

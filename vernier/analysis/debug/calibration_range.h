@@ -92,6 +92,8 @@ struct QuantizationNoise {
   double clipping_noise = 0;        // sum of squares
   CalibrationRange observed_range;  // the smallest range that holds the observed values and zero
   CalibrationRange best_range;      // least expected noise of the ranges that were tried
+  // Whether another range gains enough to be worth a try.
+  bool has_better_range() const { return best_range.gain_db >= 0.5; }
   bool operator==(const QuantizationNoise&) const = default;
 };
 

@@ -178,6 +178,17 @@ class Pass {
 
 }  // namespace
 
+const FloatSet* set_to_keep(const Sensitivity& sensitivity) {
+  constexpr double most_of_it = 0.9;
+  const std::vector<FloatSet>& sets = sensitivity.keep_in_float;
+  if (sets.empty()) return nullptr;
+  const auto gain = [](const FloatSet& set) { return set.gain.after_db - set.gain.before_db; };
+  const auto three =
+      std::ranges::find_if(sets, [](const FloatSet& set) { return set.nodes.size() >= 3; });
+  const FloatSet& chosen = three == sets.end() ? sets.back() : *three;
+  return gain(sets.front()) >= most_of_it * gain(chosen) ? &sets.front() : &chosen;
+}
+
 Sensitivity measure_sensitivity(SwitchedModel model, Samples& samples,
                                 const SensitivityOptions& options) {
   return Pass(std::move(model), samples, options).run();

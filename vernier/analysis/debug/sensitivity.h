@@ -92,6 +92,10 @@ struct Sensitivity {
   bool interrupted = false;
 };
 
+// The set of nodes that is advised to keep in float: the first of three or more nodes, or the
+// smallest set if it gains at least 90% as much; null if there are no sets.
+const FloatSet* set_to_keep(const Sensitivity& sensitivity);
+
 struct SensitivityOptions {
   std::int64_t samples = 32;    // at most this many choose advice; as many others judge it
   Samples* held_out = nullptr;  // null for the second half of the samples

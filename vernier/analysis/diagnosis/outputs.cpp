@@ -25,10 +25,9 @@ AnswerKind weights_answer(const Evidence& evidence) {
 // A float model can be judged on any inputs.
 AnswerKind inputs_answer(const Evidence& evidence) {
   if (evidence.calibration)
-    return evidence.calibration->score <= most_score(evidence.real_inputs) ? AnswerKind::good
-                                                                           : AnswerKind::bad;
+    return evidence.calibration->fits(evidence.real_inputs) ? AnswerKind::good : AnswerKind::bad;
   if (evidence.norms && !evidence.real_inputs)
-    return evidence.norms->score <= fitting_norm_score ? AnswerKind::good : AnswerKind::bad;
+    return evidence.norms->fits() ? AnswerKind::good : AnswerKind::bad;
   return evidence.real_inputs || !evidence.quantized ? AnswerKind::good : AnswerKind::unknown;
 }
 
@@ -88,7 +87,7 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
   answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);
   if (evidence.quantized)
     answer(result, Question::runtime) = !result.compare->runtime_loss_db ? AnswerKind::unknown
-                                        : *result.compare->runtime_loss_db > noticeable_loss_db
+                                        : is_noticeable_loss(result.compare->runtime_loss_db)
                                             ? AnswerKind::bad
                                             : AnswerKind::good;
 }

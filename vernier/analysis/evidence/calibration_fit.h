@@ -22,6 +22,13 @@ struct QuantizerUse {
 };
 QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second);
 
+inline constexpr double fitting_score = 0.40;  // calibration-like inputs score at most this
+// For real inputs: they are few samples, and wrong preprocessing is off by an octave or more.
+inline constexpr double fitting_real_score = 0.80;
+inline constexpr double most_score(bool real_inputs) {
+  return real_inputs ? fitting_real_score : fitting_score;
+}
+
 // Whether inputs are like those that a model's quantizers were calibrated on.
 struct CalibrationFit {
   // S: the mean over the quantizers of |log2(largest observed / largest representable)| plus 100
@@ -37,6 +44,7 @@ struct CalibrationFit {
   std::string overflowed_input;  // the model input that exceeds its range most
   double input_overflow = 0;
   std::int64_t quantizers = 0;
+  bool fits(bool real_inputs) const { return score <= most_score(real_inputs); }
   bool operator==(const CalibrationFit&) const = default;
 };
 
@@ -57,12 +65,6 @@ CalibrationFit fit_of(std::span<const UsedRange> ranges);
 // of the inputs.
 double score_without_worst(std::span<const UsedRange> ranges);
 
-inline constexpr double fitting_score = 0.40;  // calibration-like inputs score at most this
-// For real inputs: they are few samples, and wrong preprocessing is off by an octave or more.
-inline constexpr double fitting_real_score = 0.80;
-inline constexpr double most_score(bool real_inputs) {
-  return real_inputs ? fitting_real_score : fitting_score;
-}
 inline constexpr double most_clipped_share = 0.03;
 inline constexpr double most_overflow = 2.4;  // synthetic inputs reach 1.7 in correct candidates
 

@@ -39,10 +39,10 @@ Failure structure_failure(const StructureEvidence& structure) {
 
 // Doubt about inputs unlike the calibration data; nullopt if they fit or no quantizer was observed.
 std::optional<Doubt> unlike_inputs(const Evidence& evidence) {
-  const double most = most_score(evidence.real_inputs);
-  if (!evidence.calibration || evidence.calibration->score <= most) return std::nullopt;
+  if (!evidence.calibration || evidence.calibration->fits(evidence.real_inputs))
+    return std::nullopt;
   return Doubt{evidence.real_inputs ? DoubtKind::other_calibration : DoubtKind::unlike_calibration,
-               "", evidence.calibration->score, most};
+               "", evidence.calibration->score, most_score(evidence.real_inputs)};
 }
 
 std::vector<Doubt> doubts_of(const Evidence& evidence) {
@@ -71,7 +71,7 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   if (const auto& part = evidence.quiet_part)
     doubts.push_back({DoubtKind::quiet_part, part->subject, part->value, part->limit->value});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)
-    if (!(fit->score <= fitting_norm_score))
+    if (!fit->fits())
       doubts.push_back({DoubtKind::unlike_training, "", fit->score, fitting_norm_score});
   const bool unmatched = evidence.weights ? evidence.weights->answer != WeightEvidence::Answer::same
                                           : evidence.quantized;
@@ -112,7 +112,7 @@ bool proves_loss(const Evidence& evidence, const std::vector<Failure>& failures)
   // A candidate that is right in float32 may lose only on inputs that no one will feed it.
   if (evidence.half) return !evidence.structure || differs_in_structure(*evidence.structure);
   if (const auto& fit = evidence.calibration) return fit->score <= fitting_score;
-  return evidence.norms && evidence.norms->score <= fitting_norm_score;
+  return evidence.norms && evidence.norms->fits();
 }
 
 // The verdict on outputs in which the reference is finite.

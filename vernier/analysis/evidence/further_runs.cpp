@@ -127,8 +127,7 @@ void ask_others(CompareResult& result, const ComparedRun& run) {
 // that loses most. nullopt if the loss is small or the candidate cannot be run another way.
 std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const ComparedRun& run) {
   const OrtOptions& runtime = run.options.candidate_runtime;
-  if (!(result.runtime_loss_db.value_or(0) > noticeable_loss_db) || !is_cpu(runtime.provider))
-    return std::nullopt;
+  if (!is_noticeable_loss(result.runtime_loss_db) || !is_cpu(runtime.provider)) return std::nullopt;
   CompareOptions again = options_like(run.options.compare);
   again.before.clear();  // an additional output may prevent a fusion by the optimiser
   const auto few = first_samples(run.samples, few_samples * again.io.steps);
@@ -148,7 +147,7 @@ std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const 
       worst = loss;
       output = i;
     }
-    if (!worst || !(worst->db() > noticeable_loss_db)) return std::nullopt;
+    if (!worst || !is_noticeable_loss(worst->db())) return std::nullopt;
     explain_loss(*worst, {candidate, run.models.reference, runtime}, few->sample(0),
                  [&](const Model& model, const OrtOptions& options) {
                    OrtRunner runner(model.clone(), options);

@@ -149,9 +149,7 @@ bool is_better(const PairedWeight& row, const PairedWeight& than) {
   return row.sqnr_db > than.sqnr_db;
 }
 
-bool is_certain(const PairedWeight& row) {
-  return row.same && (!row.steps || *row.steps <= rounded_steps);
-}
+bool is_certain(const PairedWeight& row) { return row.same && row.is_rounded(); }
 
 PairedWeight compare_values(PairedWeight row, const TensorView& reference,
                             const TensorView& candidate, const ModelWeight& weight,

@@ -28,6 +28,8 @@ struct PairedWeight {
   bool same = false;
   bool equalised = false;   // the same after factors of its channels, which cancel between weights
   bool transposed = false;  // the same, but in another axis order than its readers need
+  // Whether it is off by no more than rounding; true if it is not quantized.
+  bool is_rounded() const { return !steps || *steps <= rounded_steps; }
   bool operator==(const PairedWeight&) const = default;
 };
 

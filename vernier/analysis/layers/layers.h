@@ -148,6 +148,13 @@ struct LayerRow {
 // is known only after the run.
 inline std::string layer_and_tensor(const LayerRow& row) { return row.layer + " " + row.tensor; }
 
+// Whether a row with a counterpart exceeds by its shape: its values could not be compared, or
+// agree.
+inline bool exceeds_by_shape(const LayerRow& row) {
+  return !row.compared ||
+         (row.reference_shape != row.candidate_shape && row.max_abs_diff <= row.allowed);
+}
+
 // Of several consecutive missing operators, only the first is listed.
 inline bool is_listed_with_another(const LayerRow& row) {
   return row.match == Match::none && row.cause == Cause::inherited;

@@ -227,7 +227,7 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
                       .accuracy = exact.accuracy,
                       .reference_accuracy = scorer.reference_accuracy(),
                       .deployed_sqnr_db = deployed.sqnr_db()};
-  if (held.sqnr_db - held.deployed_sqnr_db > noticeable_loss_db)
+  if (is_noticeable_loss(held.sqnr_db - held.deployed_sqnr_db))
     held.arithmetic = explain_deployment(result);
   if (scorer.scores_tokens()) {
     held.kl_mean = exact.kl_mean();
@@ -256,7 +256,7 @@ std::optional<ArithmeticLoss> Quantizing::explain_deployment(const QuantizeResul
   }
   const OrtOptions deployed{.threads = options_.threads};
   auto loss = measure_arithmetic_loss({result.model, &result.float_model, deployed}, samples);
-  return loss && loss->db() > noticeable_loss_db ? loss : std::nullopt;
+  return loss && is_noticeable_loss(loss->db()) ? loss : std::nullopt;
 }
 
 Verdict Quantizing::verdict_of(const QuantizeResult& result) const {

@@ -123,17 +123,27 @@ std::vector<Judged> judged(const TaskResult& result) {
   return subjects;
 }
 
-// A metric may be this much below the reference's and, if `two_sided`, no further above it.
-std::vector<Limit> delta_limits(const TaskResult& result, const JudgeOptions& options) {
-  std::vector<Limit> limits;
-  for (const MetricResult& metric : result.metrics) {
-    if (!metric.delta) continue;
-    const std::string name = metric.name + "_delta";
-    limits.push_back({.metric = name, .fails = Limit::Fails::below, .value = -options.verdict});
-    if (options.two_sided)
-      limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = options.verdict});
-  }
+// The metric may be this much below the reference's and, if `two_sided`, no further above it.
+std::vector<Limit> delta_limits(const MetricResult& metric, const JudgeOptions& options) {
+  if (!metric.delta) return {};
+  const std::string name = metric.name + "_delta";
+  std::vector<Limit> limits = {
+      {.metric = name, .fails = Limit::Fails::below, .value = -options.verdict}};
+  if (options.two_sided)
+    limits.push_back({.metric = name, .fails = Limit::Fails::above, .value = options.verdict});
   return limits;
+}
+
+MetricResult with_allowance(MetricResult metric, const JudgeOptions& options) {
+  if (!metric.delta) return metric;
+  const std::vector<Limit> limits = delta_limits(metric, options);
+  const auto is_allowed = [&](double delta) {
+    return std::ranges::all_of(limits, [&](const Limit& limit) { return within(limit, delta); });
+  };
+  metric.allowed = is_allowed(*metric.delta);
+  metric.uncertain =
+      metric.allowed && !(is_allowed(metric.interval.low) && is_allowed(metric.interval.high));
+  return metric;
 }
 
 std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t samples) {
@@ -206,7 +216,9 @@ std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& res
 // A delta beyond the allowed one fails only if its interval does not hold zero.
 Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
               const JudgeOptions& options) {
-  std::vector<Limit> limits = delta_limits(result, options);
+  std::vector<Limit> limits;
+  for (const MetricResult& metric : result.metrics)
+    std::ranges::move(delta_limits(metric, options), std::back_inserter(limits));
   std::vector<Failure> failures = broken(limits, result);
   std::vector<Doubt> doubts;
   for (const Failure& failure : failures)
@@ -274,8 +286,9 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
                     .counts = candidate.counts};
   for (std::size_t i = 0; i < candidate.metrics.size(); ++i)
     result.metrics.push_back(
-        reference ? beside(reference->metrics[i], candidate.metrics[i], candidate.samples,
-                           options.bootstrap)
+        reference ? with_allowance(beside(reference->metrics[i], candidate.metrics[i],
+                                          candidate.samples, options.bootstrap),
+                                   options)
                   : alone(candidate.metrics[i], candidate.samples, options.bootstrap));
   if (reference) {
     result.agreement = agreement(*reference, candidate);

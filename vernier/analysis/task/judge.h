@@ -22,6 +22,8 @@ struct MetricResult {
   std::optional<double> delta;   // candidate - reference
   ConfidenceInterval interval;   // bootstrap, of the delta if there is one, else of the candidate
   std::optional<double> chance;  // score of the best guess that ignores the input
+  bool allowed = false;          // the delta keeps JudgeOptions::verdict; false if there is none
+  bool uncertain = false;        // the delta is allowed, but not all of its interval
   bool operator==(const MetricResult&) const = default;
 };
 

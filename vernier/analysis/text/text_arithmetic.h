@@ -12,6 +12,8 @@ namespace vernier {
 struct TextArithmetic {
   double kl_mean = 0, exact_kl_mean = 0;
   std::int64_t tokens = 0;
+  // Whether this CPU's kernels lose accuracy: more than a tenth of the KL is not the file's.
+  bool is_lossy() const { return exact_kl_mean < 0.9 * kl_mean; }
   bool operator==(const TextArithmetic&) const = default;
 };
 
