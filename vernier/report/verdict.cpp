@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t most_failures = 3;  // shown in one line; JSON lists all
 
 // The lower end of the interval counts; NaN if there is none.
-std::string gain_text(const Failure& failure) {
+std::string unproven_text(const Failure& failure) {
   if (std::isnan(failure.value)) return "no gain is proven: its interval is unknown";
   return fmt::format("no gain is proven: {} {:.2f} at the lower end of its interval (<= {:g})",
                      failure.metric, failure.value, failure.limit->value);
@@ -31,7 +31,7 @@ std::string broken_text(const Failure& failure) {
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
   if (failure.metric == "unquantized_sqnr_db")
     return fmt::format("not the reference's network: in float32 it has {:.1f} dB", failure.value);
-  if (failure.metric == "gain_db") return gain_text(failure);
+  if (failure.metric == "gain_db") return unproven_text(failure);
   if (failure.metric == "equal_share")
     return fmt::format("{:.1f} % of its numbers are the reference's (< {:g} %)",
                        100 * failure.value, 100 * failure.limit->value);

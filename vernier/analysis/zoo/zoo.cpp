@@ -155,8 +155,10 @@ ZooResult judge_rows(std::vector<ZooRow> rows, bool interrupted) {
                                                 .value = static_cast<double>(count),
                                                 .limit = static_cast<double>(rows.size())});
   };
-  doubt(DoubtKind::inconclusive_rows,
-        std::ranges::count(rows, Outcome::inconclusive, &ZooRow::outcome));
+  const auto is_inconclusive = [](const ZooRow& row) {
+    return row.outcome == Outcome::inconclusive;
+  };
+  doubt(DoubtKind::inconclusive_rows, std::ranges::count_if(rows, is_inconclusive));
   doubt(DoubtKind::missing_rows, std::ranges::count(rows, ZooState::missing, &ZooRow::state));
   if (interrupted) verdict = with_doubt(std::move(verdict), {.kind = DoubtKind::interrupted});
   return {.rows = std::move(rows), .verdict = std::move(verdict), .interrupted = interrupted};
