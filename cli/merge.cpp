@@ -162,7 +162,7 @@ int run_merge(const MergeCommand& options) {
   const WorkingFolder folder(found.header.folder);
   const int code = run_program(static_cast<int>(arguments.size()), arguments.data());
   // With missing parts the command ends as if interrupted; the result is INCONCLUSIVE instead.
-  return code == exit_interrupted && !complete ? exit_code(Outcome::inconclusive) : code;
+  return code == exit_interrupted && !complete ? exit_code(Verdict()) : code;
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ int run_repair(RepairCommand& options) {
                               .file = options.repaired.filename()};
   write_result(options.output, describe_repair(subject, result),
                [&] { return repair_json(subject, result); });
-  if (result.interrupted) return exit_interrupted;
-  return exit_code(result.model ? Outcome::pass : Outcome::fail);
+  return exit_code(result.verdict, result.interrupted);
 }
 
 }  // namespace

@@ -124,8 +124,7 @@ int run_tune(TuneCommand& options) {
   if (fallback_of(options) == TuneFallback::weights8) subject.kept_by = "--keep-8bit";
   write_result(command.output, describe_tune(subject, result),
                [&] { return tune_json(subject, result); });
-  if (result.interrupted) return exit_interrupted;
-  return exit_code(result.reached ? Outcome::pass : Outcome::fail);
+  return exit_code(result.verdict, result.interrupted);
 }
 
 }  // namespace

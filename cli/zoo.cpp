@@ -147,7 +147,7 @@ class ZooRun {
       if (!collect_ended()) std::this_thread::sleep_for(20ms);
     }
     stop_running();
-    return {std::move(rows_), interrupted_};
+    return judge_rows(std::move(rows_), interrupted_);
   }
 
   // Stores the results of a complete run, which the next run is compared with.
@@ -216,9 +216,7 @@ class ZooRun {
   // Handles the end of a process; returns whether its row is done.
   bool ended(Job& job, int code) {
     if (code > 128) return interrupted_ = true;  // the next run measures this row
-    const bool could_be_done = code == exit_pass || code == exit_code(Outcome::fail) ||
-                               code == exit_code(Outcome::inconclusive);
-    if (!could_be_done) {
+    if (!is_exit_code(code)) {
       const std::string error = last_line(job.errors.get());
       fail(job.row, error.empty() ? fmt::format("ended with exit code {}", code) : error);
       return true;
@@ -289,7 +287,7 @@ std::string page_of(const Document& document, const std::string& json, const Zoo
   constexpr std::size_t most_results = 40;
   std::vector<HtmlResult> results = {{.json = json, .document = &document}};
   for (std::size_t i = 0; i < result.rows.size() && results.size() <= most_results; ++i)
-    if (!result.rows[i].verdict.empty() && result.rows[i].outcome != Outcome::pass)
+    if (result.rows[i].outcome && result.rows[i].outcome != Outcome::pass)
       results.push_back({.json = running.result_of(i)});
   return render_html(results);
 }

@@ -30,6 +30,19 @@ TEST(Limits, every_limit_prints_as_it_is_read) {
     EXPECT_EQ(format_limit(parse(text)), text);
 }
 
+TEST(Limits, what_another_run_has_written_may_have_any_metric) {
+  EXPECT_EQ(parse_limit("errors>0"), (Limit{.metric = "errors", .value = 0}));
+}
+
+TEST(Limits, the_opposite_fails_for_every_other_number) {
+  for (const char* text : {"sqnr_db>1", "sqnr_db>=1", "sqnr_db<1", "sqnr_db<=1"}) {
+    const Limit limit = parse(text);
+    for (const double value : {0.0, 1.0, 2.0})
+      EXPECT_NE(within(limit, value), within(opposite(limit), value)) << text << " " << value;
+    EXPECT_EQ(opposite(opposite(limit)), limit);
+  }
+}
+
 TEST(Limits, a_malformed_limit_is_an_error_that_shows_the_form) {
   for (const char* text : {"", "max_abs_diff", "max_abs_diff>", "max_abs_diff>x", "typo>1",
                            "max_abs_diff=1", "max_abs_diff>nan", ">1"})

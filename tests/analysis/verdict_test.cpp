@@ -56,6 +56,15 @@ TEST(Verdict, failures_make_the_outcome_and_the_outcome_the_exit_code) {
   EXPECT_EQ(exit_code(Outcome::inconclusive), 3);
 }
 
+TEST(Verdict, what_another_run_has_written_is_read) {
+  for (const Outcome outcome : {Outcome::pass, Outcome::fail, Outcome::inconclusive}) {
+    EXPECT_EQ(parse_outcome(outcome_name(outcome)), outcome);
+    EXPECT_TRUE(is_exit_code(exit_code(outcome)));
+  }
+  EXPECT_EQ(parse_outcome("PASS"), std::nullopt);
+  for (const int code : {2, 130, -1}) EXPECT_FALSE(is_exit_code(code)) << code;
+}
+
 TEST(Verdict, what_was_never_judged_has_not_passed) { EXPECT_FALSE(Verdict().pass()); }
 
 TEST(Verdict, what_is_found_besides_fails_a_pass_and_a_doubtful_one) {

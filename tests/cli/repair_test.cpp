@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "tests/cli/run.h"
 #include "tests/fixture.h"
@@ -14,6 +15,7 @@ namespace {
 using nlohmann::json;
 using testing::CompletedProcess;
 using testing::expect_error;
+using testing::expect_valid_json;
 using ::testing::HasSubstr;
 using testing::run_vernier;
 
@@ -38,6 +40,8 @@ TEST_F(Repair, a_gain_is_proven_and_the_graph_stays) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   const json result = json::parse(outcome.out);
   EXPECT_EQ(result["written"], "better.onnx");
+  expect_valid_json("repair", outcome.out);
+  EXPECT_EQ(result["verdict"]["outcome"], "pass");
   const json& held = result["held_back"];
   EXPECT_GT(held["gain_db_interval"][0], 0);
   EXPECT_GT(held["repaired_sqnr_db"], held["shipped_sqnr_db"]);
@@ -73,8 +77,27 @@ TEST_F(Repair, nothing_is_written_unless_something_is_gained) {
   const json result = json::parse(outcome.out);
   const bool gained = result["held_back"]["gain_db_interval"][0] > 0;
   EXPECT_EQ(outcome.exit_code, gained ? 0 : 1);
+  expect_valid_json("repair", outcome.out);
+  EXPECT_EQ(result["pass"], gained);
+  EXPECT_EQ(result["verdict"]["failures"].empty(), gained);
   EXPECT_EQ(!result["written"].is_null(), gained);
   EXPECT_EQ(std::filesystem::exists(out), gained);
+}
+
+TEST_F(Repair, the_last_line_is_the_verdict) {
+  const auto last_line = [&](const std::string& model) {
+    const std::string text = run_vernier({"repair", model, "--reference", mnist + "mnist_cnn.onnx",
+                                          "--data", mnist + "mnist_inputs.npz", "-o", out})
+                                 .out;
+    return text.substr(text.rfind("\n\n") + 2);
+  };
+  EXPECT_EQ(last_line(mnist + "mnist_cnn.int8.onnx"), "PASS\n");
+  // What was repaired once can hardly be repaired again.
+  const std::string again = last_line(std::exchange(out, folder / "again.onnx"));
+  if (!std::filesystem::exists(out))
+    EXPECT_THAT(again, ::testing::StartsWith("FAIL: no gain is proven: "));
+  else
+    EXPECT_EQ(again, "PASS\n");
 }
 
 TEST_F(Repair, a_float_model_and_a_quantized_reference_are_refused) {

@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 using testing::CompletedProcess;
 using testing::expect_error;
+using testing::expect_valid_json;
 using ::testing::HasSubstr;
 using testing::run_vernier;
 
@@ -40,6 +41,9 @@ TEST_F(Tune, keeps_as_few_nodes_in_float_as_the_target_takes) {
   ASSERT_EQ(easy.exit_code, 0) << easy.err;
   ASSERT_EQ(hard.exit_code, 0) << hard.err;
   EXPECT_EQ(json::parse(easy.out)["kept"].size(), 0U);
+  expect_valid_json("tune", hard.out);
+  EXPECT_EQ(json::parse(easy.out)["verdict"]["limits"], json::array({"sqnr_db<=10"}));
+  EXPECT_EQ(json::parse(easy.out)["pass"], true);
   const json result = json::parse(hard.out);
   EXPECT_GT(result["kept"].size(), 0U);
   EXPECT_LT(result["kept"].size(), 10U);
@@ -57,9 +61,28 @@ TEST_F(Tune, a_target_out_of_reach_fails_with_the_best_there_is) {
   more.insert(more.end(), {"--fallback", "16"});
   const CompletedProcess outcome = tune("sqnr_db>500", more);
   EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  expect_valid_json("tune", outcome.out);
   const json result = json::parse(outcome.out);
   EXPECT_FALSE(result["reached"]);
+  EXPECT_EQ(result["pass"], false);
+  EXPECT_EQ(result["verdict"]["outcome"], "fail");
+  const json& failure = result["verdict"]["failures"][0];
+  EXPECT_EQ(failure["limit"], "sqnr_db<=500");
+  EXPECT_EQ(failure["value"], result["value"]);
   EXPECT_TRUE(std::filesystem::exists(out));
+}
+
+TEST_F(Tune, the_last_line_is_the_verdict) {
+  const auto last_line = [&](const std::string& target) {
+    const std::string text =
+        run_vernier({"tune", mnist + "mnist_cnn.onnx", "--target", target, "--fallback", "16",
+                     "--fast", "--data", mnist + "mnist_inputs.npz", "-o", out})
+            .out;
+    return text.substr(text.rfind("\n\n") + 2);
+  };
+  EXPECT_EQ(last_line("sqnr_db>10"), "PASS\n");
+  EXPECT_THAT(last_line("sqnr_db>500"),
+              ::testing::MatchesRegex("FAIL: output .+: sqnr_db .+ <= 500\n"));
 }
 
 TEST_F(Tune, sixteen_bits_may_be_what_nodes_fall_back_to) {

@@ -147,6 +147,9 @@ TEST_F(Zoo, a_row_that_cannot_be_measured_is_a_row_and_is_tried_again) {
   expect_valid_json("zoo", outcome.out);
   const Json result = Json::parse(outcome.out);
   EXPECT_EQ(result["verdict"]["outcome"], "fail");
+  EXPECT_THAT(result["verdict"]["failures"].dump(),
+              HasSubstr(R"({"subject":"cnn lost","group":"model","metric":"eval","value":"nan",)"
+                        R"("limit":null,"kind":"unmeasured","text":"model cnn lost: )"));
   EXPECT_EQ(states(result["rows"]), "measured failed failed measured");
   EXPECT_THAT(result["rows"][1]["failures"][0], HasSubstr("none.onnx: there is no such file"));
   EXPECT_THAT(result["rows"][2]["failures"][0], HasSubstr("damaged.onnx"));
@@ -167,14 +170,24 @@ TEST_F(Zoo, the_worst_verdict_is_the_exit_code) {
   };
   const Json pass = {{"fail-if", "sqnr_db<1"}}, fail = {{"fail-if", "sqnr_db<90"}};
   const Json inconclusive = {{"input-data", nullptr}, {"inputs", "uniform"}};
-  EXPECT_EQ(with(pass, pass).exit_code, 0);
+  const auto last_line = [](const CompletedProcess& outcome) {
+    return outcome.out.substr(outcome.out.rfind("\n\n") + 2);
+  };
+  const CompletedProcess passing = with(pass, pass);
+  EXPECT_EQ(passing.exit_code, 0);
+  EXPECT_THAT(passing.out, HasSubstr("all 2 rows PASS\n"));
+  EXPECT_EQ(last_line(passing), "PASS\n");
   const CompletedProcess failing = with(pass, fail);
   EXPECT_EQ(failing.exit_code, 1);
   EXPECT_THAT(failing.out, HasSubstr("FAIL (was PASS)"));
   EXPECT_THAT(failing.out, HasSubstr("vit int8: output last_hidden_state: sqnr_db "));
   EXPECT_THAT(failing.out, HasSubstr(" < 90\n"));
-  EXPECT_THAT(failing.out, HasSubstr("FAIL: of 2 rows 1 FAIL"));
-  EXPECT_EQ(with(inconclusive, pass).exit_code, 3);
+  EXPECT_THAT(failing.out, HasSubstr("of 2 rows 1 FAIL\n"));
+  EXPECT_THAT(last_line(failing),
+              ::testing::StartsWith("FAIL: model vit int8: output last_hidden_state: sqnr_db "));
+  const CompletedProcess doubtful = with(inconclusive, pass);
+  EXPECT_EQ(doubtful.exit_code, 3);
+  EXPECT_THAT(last_line(doubtful), ::testing::StartsWith("INCONCLUSIVE: of 2 rows 1 INCONCLUSIVE"));
   EXPECT_EQ(with(inconclusive, fail).exit_code, 1);
 }
 

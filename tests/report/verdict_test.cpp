@@ -37,6 +37,40 @@ TEST(VerdictReport, every_kind_of_failure_has_its_words) {
             "FAIL: output a: sqnr_db 9.5 < 20; b: sqnr_db was not measured");
 }
 
+TEST(VerdictReport, a_run_of_its_own_gives_its_reason) {
+  Failure row{.subject = "cnn int8",
+              .group = "model",
+              .metric = "eval",
+              .value = 1,
+              .kind = FailureKind::failed,
+              .reason = "output y: sqnr_db 9.5 < 20"};
+  EXPECT_EQ(failure_text(row), "model cnn int8: output y: sqnr_db 9.5 < 20");
+  row.value = 4;
+  EXPECT_EQ(failure_text(row), "model cnn int8: output y: sqnr_db 9.5 < 20, and 3 more");
+  row.reason = "";
+  EXPECT_EQ(failure_text(row), "model cnn int8: eval fails");
+  row.kind = FailureKind::unmeasured;
+  EXPECT_EQ(failure_text(row), "model cnn int8: eval was not measured");
+  row.reason = "no such file";
+  EXPECT_EQ(failure_text(row), "model cnn int8: no such file");
+}
+
+TEST(VerdictReport, a_gain_that_is_not_proven_is_called_that) {
+  const Limit gain{.metric = "gain_db", .fails = Limit::Fails::at_or_below, .value = 0};
+  Failure failure{.metric = "gain_db", .value = -0.034, .limit = gain};
+  EXPECT_EQ(failure_text(failure),
+            "no gain is proven: gain_db -0.03 at the lower end of its interval (<= 0)");
+  failure.value = NAN;
+  EXPECT_EQ(failure_text(failure), "no gain is proven: its interval is unknown");
+}
+
+TEST(VerdictReport, an_interrupted_run_has_its_count_or_none) {
+  EXPECT_EQ(doubt_text(interrupted_verdict({}, 3, 8).doubts[0]),
+            "the run was interrupted after 3 of 8 samples: run it to its end");
+  EXPECT_EQ(doubt_text(interrupted_verdict({}).doubts[0]),
+            "the run was interrupted: run it to its end");
+}
+
 TEST(VerdictReport, a_doubt_says_what_to_give) {
   Verdict verdict = make_verdict({limit}, {});
   verdict.outcome = Outcome::inconclusive;

@@ -5,21 +5,44 @@ import unittest
 
 from source_tree import ROOT, sources
 
-# A zoo's rows show outcomes that other runs have written.
-EXEMPT = ("vernier/analysis/verdict.", "vernier/analysis/zoo/")
-SETS = re.compile(r"[.>]outcome\s*=(?!=)")
+JUDGE = "vernier/analysis/verdict."
+SETS = re.compile(r"[.>]outcome\s*=(?!=)(?!\s*parse_outcome\()")  # one that another run has written is read
+NAMES = re.compile(r"\b(?:vernier::)?Outcome::\w")
+ASKS = re.compile(r"(?:\bcase|[=!]=)\s*$")  # what may stand before a named outcome
+CHOOSES = re.compile(r"\bexit_code\([^;{]*\?")  # from a condition
+
+
+def places(pattern, text):
+    """The start of each match, outside of comments."""
+    code = re.sub(r"//[^\n]*", lambda comment: " " * len(comment.group()), text)
+    return [(match.start(), code) for match in pattern.finditer(code)]
 
 
 class OneJudge(unittest.TestCase):
-    def test_nothing_else_sets_an_outcome(self):
-        found = [
-            f"{path}:{number}"
-            for path in sources(ROOT, ["vernier", "cli"])
-            if not str(path).startswith(EXEMPT)
-            for number, line in enumerate((ROOT / path).read_text().splitlines(), 1)
-            if SETS.search(line)
+    def found(self, pattern, folders=("vernier", "cli"), allowed=lambda code, at: False):
+        return [
+            f"{path}:{code[:at].count(chr(10)) + 1}"
+            for path in sources(ROOT, folders)
+            if not str(path).startswith(JUDGE)
+            for at, code in places(pattern, (ROOT / path).read_text(encoding="utf-8"))
+            if not allowed(code, at)
         ]
-        self.assertEqual(found, [])
+
+    def test_nothing_else_sets_an_outcome(self):
+        self.assertEqual(self.found(SETS), [])
+
+    def test_nothing_else_names_an_outcome_but_to_ask_for_it(self):
+        self.assertEqual(self.found(NAMES, allowed=lambda code, at: ASKS.search(code[:at])), [])
+
+    def test_no_command_makes_its_exit_code_from_a_condition(self):
+        self.assertEqual(self.found(CHOOSES, ["cli"]), [])
+
+    def test_what_would_be_a_second_judge_is_found(self):
+        made = "return exit_code(result.model ? Outcome::pass : Outcome::fail);"
+        self.assertEqual(len(places(NAMES, made)), 2)
+        self.assertTrue(CHOOSES.search(made))
+        self.assertTrue(SETS.search("row.outcome = worst;"))
+        self.assertFalse(SETS.search("row.outcome = parse_outcome(name);"))
 
 
 if __name__ == "__main__":

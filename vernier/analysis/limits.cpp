@@ -48,7 +48,7 @@ double parse_value(std::string_view text, std::string_view number) {
 
 }  // namespace
 
-Limit parse_limit(std::string_view text, std::span<const std::string> metrics) {
+Limit parse_limit(std::string_view text) {
   // Tensor names may hold any character, so the condition is read from the right.
   const auto at = text.find_last_of("<>");
   if (at == std::string_view::npos) reject(text, "no < or >");
@@ -63,6 +63,11 @@ Limit parse_limit(std::string_view text, std::span<const std::string> metrics) {
     subject = trimmed(subject.substr(colon + 1));
   }
   limit.metric = subject;
+  return limit;
+}
+
+Limit parse_limit(std::string_view text, std::span<const std::string> metrics) {
+  Limit limit = parse_limit(text);
   if (std::ranges::find(metrics, limit.metric) == metrics.end())
     reject(text, fmt::format("no metric '{}' among {}", limit.metric, fmt::join(metrics, ", ")));
   return limit;
@@ -73,6 +78,16 @@ std::vector<Limit> parse_limits(std::span<const std::string> texts,
   std::vector<Limit> limits;
   for (const std::string& text : texts) limits.push_back(parse_limit(text, metrics));
   return limits;
+}
+
+Limit opposite(Limit limit) {
+  switch (limit.fails) {
+    case Fails::above: limit.fails = Fails::at_or_below; break;
+    case Fails::at_or_above: limit.fails = Fails::below; break;
+    case Fails::below: limit.fails = Fails::at_or_above; break;
+    case Fails::at_or_below: limit.fails = Fails::above; break;
+  }
+  return limit;
 }
 
 std::string_view operator_text(const Limit& limit) {

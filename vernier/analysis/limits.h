@@ -25,6 +25,11 @@ struct Limit {
 Limit parse_limit(std::string_view text, std::span<const std::string> metrics);
 std::vector<Limit> parse_limits(std::span<const std::string> texts,
                                 std::span<const std::string> metrics);
+// With any metric, as another run has written it.
+Limit parse_limit(std::string_view text);
+
+// The limit that fails where this one does not: a target's.
+Limit opposite(Limit limit);
 
 std::string format_limit(const Limit& limit);        // as parse_limit reads it
 std::string_view operator_text(const Limit& limit);  // ">", ">=", "<", "<="

@@ -1,10 +1,13 @@
 #include "vernier/analysis/verdict.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace vernier {
 namespace {
+
+constexpr std::array outcomes = {Outcome::pass, Outcome::fail, Outcome::inconclusive};
 
 bool applies_to(const Limit& limit, const Judged& subject) {
   const bool by_group = !subject.group.empty() && limit.tensor == subject.group;
@@ -37,6 +40,7 @@ std::string_view failure_kind_name(FailureKind kind) {
     case FailureKind::nonfinite: return "nonfinite";
     case FailureKind::missing: return "missing";
     case FailureKind::shape: return "shape";
+    case FailureKind::failed: return "failed";
   }
   return "";
 }
@@ -66,6 +70,8 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::interrupted: return "interrupted";
     case DoubtKind::caches_not_run: return "caches_not_run";
     case DoubtKind::not_run: return "not_run";
+    case DoubtKind::inconclusive_rows: return "inconclusive_rows";
+    case DoubtKind::missing_rows: return "missing_rows";
   }
   return "";
 }
@@ -79,6 +85,11 @@ std::string_view outcome_name(Outcome outcome) {
   return "";
 }
 
+std::optional<Outcome> parse_outcome(std::string_view name) {
+  const auto found = std::ranges::find(outcomes, name, outcome_name);
+  return found == outcomes.end() ? std::nullopt : std::optional(*found);
+}
+
 int exit_code(Outcome outcome) {
   switch (outcome) {
     case Outcome::pass: return 0;
@@ -86,6 +97,10 @@ int exit_code(Outcome outcome) {
     case Outcome::inconclusive: return 3;
   }
   return 3;
+}
+
+bool is_exit_code(int code) {
+  return std::ranges::any_of(outcomes, [&](Outcome each) { return exit_code(each) == code; });
 }
 
 Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures) {

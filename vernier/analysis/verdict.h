@@ -22,7 +22,8 @@ enum class FailureKind {
   unmeasured,  // a limit is on something that was not measured, or could not be
   nonfinite,   // NaN or infinity
   missing,     // one side lacks it
-  shape        // the sides have different shapes
+  shape,       // the sides have different shapes
+  failed       // a run of its own failed: `value` is the number of its failures
 };
 std::string_view failure_kind_name(FailureKind kind);
 
@@ -36,6 +37,9 @@ struct Failure {
   Shape reference_shape, candidate_shape;  // of a shape failure
   // The change of layout that makes them agree; empty if none does.
   std::string layout;
+  // What the subject's own run said: the error of one that could not be measured, the first failure
+  // of one that failed. Empty if unknown.
+  std::string reason;
   bool operator==(const Failure&) const = default;
 };
 
@@ -61,9 +65,11 @@ enum class DoubtKind {
   quiet_part,          // a part of an output differs, but holds next to nothing
   at_chance,           // the reference's answers are unrelated to the labels
   few_samples,         // the difference may be chance; `limit` samples would decide
-  interrupted,         // only some of the samples were run
+  interrupted,         // only some of the samples were run; without a limit: not all was done
   caches_not_run,      // the caches of a decoder could not be compared
-  not_run              // check could not run the model, or not in every way: see its findings
+  not_run,             // check could not run the model, or not in every way: see its findings
+  inconclusive_rows,   // rows of a zoo are inconclusive: `value` of `limit`
+  missing_rows         // rows of a zoo are not measured: `value` of `limit`
 };
 std::string_view doubt_kind_name(DoubtKind kind);
 
@@ -77,9 +83,13 @@ struct Doubt {
 
 enum class Outcome { pass, fail, inconclusive };
 std::string_view outcome_name(Outcome outcome);
+// The outcome that another run has written; nullopt for any other text.
+std::optional<Outcome> parse_outcome(std::string_view name);
 
 // 0 for pass, 1 for fail, 3 for inconclusive.
 int exit_code(Outcome outcome);
+// Whether a command that ends with this exit code has judged.
+bool is_exit_code(int code);
 
 struct Verdict {
   Outcome outcome = Outcome::inconclusive;  // until something is judged
@@ -103,8 +113,9 @@ Verdict with_cause(Verdict verdict, Failure cause);
 Verdict with_doubt(Verdict verdict, Doubt doubt);
 // Adds doubts, if any: inconclusive, since neither failures nor a pass can be relied on.
 Verdict withheld(Verdict verdict, std::vector<Doubt> doubts);
-// Withholds the verdict of a run that was stopped after `done` of `total` samples.
-Verdict interrupted_verdict(Verdict verdict, std::int64_t done, std::int64_t total);
+// Withholds the verdict of a run that was stopped after `done` of `total` samples; without counts,
+// of a search that was.
+Verdict interrupted_verdict(Verdict verdict, std::int64_t done = 0, std::int64_t total = 0);
 
 // What limits apply to: its name, the group by which limits may also name it, and its metrics. A
 // metric without a value could not be measured.

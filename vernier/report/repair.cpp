@@ -32,6 +32,10 @@ std::string storage_text(const RepairResult& result) {
       format_count(result.unsigned_weights, "weight"), result.unsigned_weights == 1 ? "is" : "are");
 }
 
+Envelope envelope_of(const RepairSubject& subject, const RepairResult& result) {
+  return {.run = subject.run, .warnings = result.warnings, .verdict = &result.verdict};
+}
+
 }  // namespace
 
 Document describe_repair(const RepairSubject& subject, const RepairResult& result) {
@@ -42,11 +46,11 @@ Document describe_repair(const RepairSubject& subject, const RepairResult& resul
       Paragraph{Cell(conclusion(subject, result), result.model ? Tone::good : Tone::fair)});
   if (result.model && result.unsigned_weights > 0)
     blocks.emplace_back(Paragraph{Cell(storage_text(result))});
-  return report_document({.run = subject.run, .warnings = result.warnings}, std::move(blocks));
+  return report_document(envelope_of(subject, result), std::move(blocks));
 }
 
 std::string repair_json(const RepairSubject& subject, const RepairResult& result) {
-  Json json = report_json<Json>({.run = subject.run, .warnings = result.warnings});
+  Json json = report_json<Json>(envelope_of(subject, result));
   json["written"] = result.model ? Json(subject.file) : Json(nullptr);
   json["activation_quantizers"] = result.quantizers;
   json["weights"] = result.weights;

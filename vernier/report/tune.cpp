@@ -97,6 +97,10 @@ std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
                      range_text(subject, result), format_count(std::ssize(result.kept), "node"));
 }
 
+Envelope envelope_of(const TuneSubject& subject, const TuneResult& result) {
+  return {.run = subject.run, .warnings = result.warnings, .verdict = &result.verdict};
+}
+
 }  // namespace
 
 Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
@@ -107,11 +111,11 @@ Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
     blocks.emplace_back(Code{fmt::format("{} '{}'", subject.kept_by, fmt::join(result.kept, ","))});
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});
-  return report_document({.run = subject.run, .warnings = result.warnings}, std::move(blocks));
+  return report_document(envelope_of(subject, result), std::move(blocks));
 }
 
 std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
-  Json json = report_json<Json>({.run = subject.run, .warnings = result.warnings});
+  Json json = report_json<Json>(envelope_of(subject, result));
   json["target"] = target_text(subject);
   json["cost"] = std::string(tune_cost_name(subject.cost));
   json["reached"] = result.reached;

@@ -8,10 +8,19 @@
 #include <cmath>
 #include <span>
 
+#include "vernier/report/number.h"
+
 namespace vernier {
 namespace {
 
 constexpr std::size_t most_failures = 3;  // shown in one line; JSON lists all
+
+// The lower end of the interval counts; NaN if there is none.
+std::string unproven_text(const Failure& failure) {
+  if (std::isnan(failure.value)) return "no gain is proven: its interval is unknown";
+  return fmt::format("no gain is proven: {} {:.2f} at the lower end of its interval (<= {:g})",
+                     failure.metric, failure.value, failure.limit->value);
+}
 
 std::string broken_text(const Failure& failure) {
   if (failure.metric == "weight_steps")
@@ -22,6 +31,7 @@ std::string broken_text(const Failure& failure) {
     return fmt::format("not the reference's: {:.1f} dB", failure.value);
   if (failure.metric == "unquantized_sqnr_db")
     return fmt::format("not the reference's network: in float32 it has {:.1f} dB", failure.value);
+  if (failure.metric == "gain_db") return unproven_text(failure);
   if (failure.metric == "equal_share")
     return fmt::format("{:.1f} % of its numbers are the reference's (< {:g} %)",
                        100 * failure.value, 100 * failure.limit->value);
@@ -65,6 +75,13 @@ std::string shown_failures(std::span<const Failure> failures) {
   return fmt::format("{}", fmt::join(texts, "; "));
 }
 
+// The first failure of the subject's own run.
+std::string failed_text(const Failure& failure) {
+  if (failure.reason.empty()) return failure.metric + " fails";
+  return failure.value > 1 ? fmt::format("{}, and {:g} more", failure.reason, failure.value - 1)
+                           : failure.reason;
+}
+
 // "INCONCLUSIVE: output y: sqnr_db_mean 7 < 15, but these inputs are unlike ..."
 Paragraph inconclusive_paragraph(const Verdict& verdict) {
   std::vector<std::string> doubts;
@@ -80,10 +97,12 @@ Paragraph inconclusive_paragraph(const Verdict& verdict) {
 std::string reason_text(const Failure& failure) {
   switch (failure.kind) {
     case FailureKind::broken: return broken_text(failure);
-    case FailureKind::unmeasured: return failure.metric + " was not measured";
+    case FailureKind::unmeasured:
+      return failure.reason.empty() ? failure.metric + " was not measured" : failure.reason;
     case FailureKind::nonfinite: return nonfinite_text(failure);
     case FailureKind::missing: return fmt::format("missing in the {}", failure.metric);
     case FailureKind::shape: return shape_text(failure);
+    case FailureKind::failed: return failed_text(failure);
   }
   return "";
 }
@@ -198,6 +217,7 @@ std::string doubt_text(const Doubt& doubt) {
           "{:g} samples can show such a {} by chance: about {:g} would decide (--samples)",
           doubt.value, doubt.subject, doubt.limit);
     case DoubtKind::interrupted:
+      if (doubt.limit == 0) return "the run was interrupted: run it to its end";
       return fmt::format("the run was interrupted after {:g} of {:g} samples: run it to its end",
                          doubt.value, doubt.limit);
     case DoubtKind::caches_not_run:
@@ -207,6 +227,12 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::not_run:
       return "the model could not be run, so checks that need a run were left out (not-run): give "
              "--shape or --input-data that it accepts, or more memory if that ran out";
+    case DoubtKind::inconclusive_rows:
+      return fmt::format("of {} {:g} INCONCLUSIVE: what each needs is said with it",
+                         format_count(static_cast<std::int64_t>(doubt.limit), "row"), doubt.value);
+    case DoubtKind::missing_rows:
+      return fmt::format("of {} {:g} not measured: run the zoo, or the missing shards, to the end",
+                         format_count(static_cast<std::int64_t>(doubt.limit), "row"), doubt.value);
   }
   return "";
 }

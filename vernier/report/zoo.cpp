@@ -25,8 +25,8 @@ std::string word_of(Outcome outcome) {
 
 Tone tone_of(const ZooRow& row) {
   if (row.state == ZooState::failed) return Tone::bad;
-  if (row.state == ZooState::missing) return Tone::faint;
-  switch (row.outcome) {
+  if (!row.outcome) return Tone::faint;
+  switch (*row.outcome) {
     case Outcome::pass: return Tone::good;
     case Outcome::fail: return Tone::bad;
     case Outcome::inconclusive: return Tone::fair;
@@ -39,7 +39,7 @@ std::string outcome_before(const ZooRow& row) {
   if (!row.last || row.state == ZooState::missing) return "";
   const bool has_result = row.state != ZooState::failed;
   if (!row.last->outcome) return has_result ? " (was ERROR)" : "";
-  const bool same = has_result && *row.last->outcome == row.outcome;
+  const bool same = has_result && row.last->outcome == row.outcome;
   return same ? "" : fmt::format(" (was {})", word_of(*row.last->outcome));
 }
 
@@ -105,26 +105,20 @@ std::int64_t count_state(const ZooResult& result, ZooState state) {
   return count(result, [&](const ZooRow& row) { return row.state == state; });
 }
 
-std::int64_t count_outcome(const ZooResult& result, Outcome outcome) {
-  return count(result,
-               [&](const ZooRow& row) { return !row.verdict.empty() && row.outcome == outcome; });
-}
-
-// "FAIL: of 12 rows 1 could not be measured, 2 FAIL"
-Paragraph last_line(const ZooResult& result) {
+// "of 12 rows 1 could not be measured, 2 FAIL"
+std::string rows_text(const ZooResult& result) {
+  const std::string rows = format_count(std::ssize(result.rows), "row");
+  if (result.verdict.pass()) return fmt::format("all {} PASS", rows);
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t number, const char* what) {
     if (number > 0) parts.push_back(fmt::format("{} {}", number, what));
   };
   add(count_state(result, ZooState::failed), "could not be measured");
-  add(count_outcome(result, Outcome::fail), "FAIL");
-  add(count_outcome(result, Outcome::inconclusive), "INCONCLUSIVE");
+  add(count(result, [](const ZooRow& row) { return row.outcome == Outcome::fail; }), "FAIL");
+  add(count(result, [](const ZooRow& row) { return row.outcome == Outcome::inconclusive; }),
+      "INCONCLUSIVE");
   add(count_state(result, ZooState::missing), "not measured");
-  const Outcome outcome = outcome_of(result);
-  const std::string rows = format_count(std::ssize(result.rows), "row");
-  if (outcome == Outcome::pass) return {{fmt::format("PASS: all {}", rows), Tone::good}};
-  return {{fmt::format("{}: of {} {}", word_of(outcome), rows, fmt::join(parts, ", ")),
-           outcome == Outcome::fail ? Tone::bad : Tone::fair}};
+  return fmt::format("of {} {}", rows, fmt::join(parts, ", "));
 }
 
 Table rows_table(const ZooResult& result) {
@@ -137,7 +131,7 @@ Table rows_table(const ZooResult& result) {
                           {"since last run"},
                           {"", Align::left}},
               .rows = {},
-              .note = ""};
+              .note = rows_text(result)};
   for (const ZooRow& row : result.rows)
     table.rows.push_back({row.entry.model,
                           row.entry.precision,
@@ -149,40 +143,8 @@ Table rows_table(const ZooResult& result) {
   return table;
 }
 
-template <typename Each>
-void add_all(Json& list, const Json& verdict, const char* key, Each each) {
-  for (Json item : verdict.value(key, Json::array())) list.push_back(each(std::move(item)));
-}
-
-// One verdict of all rows' verdicts; a row that could not be measured is a failure.
-Json verdict_json_of(const ZooResult& result) {
-  Json failures = Json::array(), doubts = Json::array(), limits = Json::array();
-  for (const ZooRow& row : result.rows) {
-    const std::string name = row_name(row.entry);
-    if (row.state == ZooState::failed)
-      failures.push_back({{"subject", name},
-                          {"group", "model"},
-                          {"metric", row.entry.command},
-                          {"value", "nan"},
-                          {"limit", nullptr},
-                          {"kind", "unmeasured"},
-                          {"text", fmt::format("model {}: {}", name, row.error)}});
-    if (row.verdict.empty()) continue;
-    const Json verdict = parse_json<Json>(row.verdict);
-    const auto of_row = [&](Json item) {
-      const std::string subject = item.value("subject", "");
-      item["subject"] = subject.empty() ? name : fmt::format("{}: {}", name, subject);
-      return item;
-    };
-    add_all(failures, verdict, "failures", of_row);
-    add_all(doubts, verdict, "doubts", of_row);
-    for (const Json& limit : verdict.value("limits", Json::array()))
-      if (std::ranges::find(limits, limit) == limits.end()) limits.push_back(limit);
-  }
-  return {{"outcome", std::string(outcome_name(outcome_of(result)))},
-          {"failures", std::move(failures)},
-          {"doubts", std::move(doubts)},
-          {"limits", std::move(limits)}};
+Envelope envelope_of(const RunDescription& run, const ZooResult& result) {
+  return {.run = run, .verdict = &result.verdict};
 }
 
 Json figure_json(const std::optional<ZooFigure>& figure) {
@@ -192,25 +154,26 @@ Json figure_json(const std::optional<ZooFigure>& figure) {
           {"higher_is_better", figure->better == Better::higher}};
 }
 
+Json outcome_json(const std::optional<Outcome>& outcome) {
+  return outcome ? Json(std::string(outcome_name(*outcome))) : Json(nullptr);
+}
+
 Json row_json(const ZooRow& row) {
   Json json = {{"name", row_name(row.entry)},
                {"model", row.entry.model},
                {"precision", row.entry.precision},
                {"command", row.entry.command},
                {"state", std::string(zoo_state_name(row.state))},
-               {"outcome",
-                row.verdict.empty() ? Json(nullptr) : Json(std::string(outcome_name(row.outcome)))},
-               {"pass", !row.verdict.empty() && row.outcome == Outcome::pass},
+               {"outcome", outcome_json(row.outcome)},
+               {"pass", row.outcome == Outcome::pass},
                {"failures", reasons_of(row)},
                {"metric", figure_json(row.figure)}};
   const auto change = delta(row);
   json["delta"] = optional_json<Json>(change);
   json["last"] = nullptr;
   if (row.last)
-    json["last"] = {
-        {"outcome",
-         row.last->outcome ? Json(std::string(outcome_name(*row.last->outcome))) : Json(nullptr)},
-        {"metric", figure_json(row.last->figure)}};
+    json["last"] = {{"outcome", outcome_json(row.last->outcome)},
+                    {"metric", figure_json(row.last->figure)}};
   json["changed"] = row.changed;
   return json;
 }
@@ -219,7 +182,7 @@ Json row_json(const ZooRow& row) {
 
 std::string verdict_word(const ZooRow& row) {
   if (row.state == ZooState::failed) return "ERROR";
-  return row.state == ZooState::missing ? "-" : word_of(row.outcome);
+  return row.outcome ? word_of(*row.outcome) : "-";
 }
 
 Document describe_zoo(const RunDescription& run, const ZooResult& result) {
@@ -230,16 +193,11 @@ Document describe_zoo(const RunDescription& run, const ZooResult& result) {
           Paragraph{{fmt::format("{}: {}", row_name(row.entry), reasons), tone_of(row)}});
   if (result.interrupted)
     blocks.emplace_back(Paragraph{{"interrupted: the same command goes on from here", Tone::fair}});
-  blocks.emplace_back(last_line(result));
-  return report_document({.run = run}, std::move(blocks));
+  return report_document(envelope_of(run, result), std::move(blocks));
 }
 
 std::string zoo_json(const RunDescription& run, const ZooResult& result) {
-  Json json = report_json<Json>({.run = run});
-  // The same keys as in every result, but made from the rows' verdicts.
-  Json verdict = verdict_json_of(result);
-  json["pass"] = verdict["outcome"] == "pass";
-  json["verdict"] = std::move(verdict);
+  Json json = report_json<Json>(envelope_of(run, result));
   json["interrupted"] = result.interrupted;
   json["rows"] = Json::array();
   for (const ZooRow& row : result.rows) json["rows"].push_back(row_json(row));

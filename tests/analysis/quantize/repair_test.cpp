@@ -76,6 +76,21 @@ TEST(Repair, ranges_are_measured_where_nothing_is_cut_off) {
   EXPECT_LT(result.held_back.shipped_db, 10);
   EXPECT_GT(result.held_back.repaired_db, 20);  // 27 as it was shipped
   EXPECT_TRUE(result.model);
+  EXPECT_TRUE(result.verdict.pass());
+  EXPECT_EQ(format_limits(result.verdict.limits), std::vector<std::string>{"gain_db<=0"});
+}
+
+TEST(Repair, what_is_interrupted_is_not_judged) {
+  const Model narrow = with_narrow_ranges();
+  const Model reference = Model::load(mnist + "mnist_cnn.onnx");
+  const Inputs inputs = make_inputs(narrow, {.samples = 32, .data = mnist + "mnist_inputs.npz"});
+  const RepairResult result =
+      repair(narrow, reference, *inputs.samples,
+             {.effort = Effort::fast, .progress = [](auto, auto) { return false; }});
+  EXPECT_TRUE(result.interrupted);
+  ASSERT_EQ(result.verdict.doubts.size(), 1U);
+  EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::interrupted);
+  EXPECT_FALSE(result.verdict.pass());
 }
 
 }  // namespace

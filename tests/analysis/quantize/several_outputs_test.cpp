@@ -80,6 +80,7 @@ TEST(SeveralOutputs, a_limit_and_a_target_hold_for_every_output) {
   const TuneResult result =
       tune(two_products(), samples, {.quantize = options, .target = parse_target("sqnr_db>38")});
   EXPECT_TRUE(result.reached);
+  EXPECT_TRUE(result.verdict.pass());
   ASSERT_EQ(result.outputs.size(), 2U);
   for (const OutputFigure& output : result.outputs) EXPECT_GT(output.surely(), 38) << output.name;
   EXPECT_FALSE(result.kept.empty());
@@ -108,9 +109,20 @@ TEST(SeveralOutputs, a_target_that_only_the_figure_reaches_is_not_certain) {
   const TuneResult result = search_kept(tuned, target);
   EXPECT_FALSE(result.reached);
   EXPECT_TRUE(result.uncertain);
+  // It fails by the end of the interval that counts.
+  ASSERT_FALSE(result.verdict.failures.empty());
+  const Failure& failure = result.verdict.failures[0];
+  EXPECT_EQ(failure.limit, opposite(target));
+  EXPECT_LT(failure.value, target.value);
   EXPECT_NEAR(result.value, worst.sqnr_db, 1e-9);
   ASSERT_TRUE(result.samples_to_decide);
   EXPECT_GT(*result.samples_to_decide, 4 * 8);
+  target.value = worst.sqnr_db + 1;
+  const TuneResult missed = search_kept(tuned, target);
+  ASSERT_FALSE(missed.verdict.failures.empty());
+  const std::vector<Failure> of_worst = failures_of(missed.verdict, worst.name);
+  ASSERT_EQ(of_worst.size(), 1U);
+  EXPECT_NEAR(of_worst[0].value, worst.sqnr_db, 1e-9);
   target.value = worst.surely() - 0.1;
   EXPECT_TRUE(search_kept(tuned, target).reached);
 }

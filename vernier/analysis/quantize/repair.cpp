@@ -68,6 +68,13 @@ class Proving {
   OutputScore shipped_, shipped_deployed_;
 };
 
+// Fails unless all of the gain's interval is above 0.
+Verdict verdict_of_gain(const char* metric, const Gain& gain) {
+  const Limit limit{.metric = metric, .fails = Limit::Fails::at_or_below, .value = 0};
+  const Judged repaired{.metrics = {{metric, gain.interval.low}}};
+  return make_verdict({limit}, judge({&limit, 1}, {&repaired, 1}));
+}
+
 }  // namespace
 
 Model with_pairs(const Model& candidate, const Model& reference) {
@@ -165,15 +172,20 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
   const Proving proving(shipped_model, reference, {shared, parts.held_back, options.threads});
   Model repaired = write_shipped(candidate, shipped, found.choices);
   result.held_back = proving.prove(repaired);
-  if (result.held_back.gain.proven()) {
+  result.verdict = verdict_of_gain("gain_db", result.held_back.gain);
+  if (result.verdict.pass()) {
     result.model = std::move(repaired);
   } else if (result.unsigned_weights > 0) {
     Model stored_otherwise = write_shipped(candidate, shipped, choices);
     const RepairProof proof = proving.prove(stored_otherwise);
-    if (!proof.deployed_gain.proven()) return result;
-    result.held_back = proof;
-    result.model = std::move(stored_otherwise);
+    const Verdict deployed = verdict_of_gain("deployed_gain_db", proof.deployed_gain);
+    if (deployed.pass()) {
+      result.held_back = proof;
+      result.verdict = deployed;
+      result.model = std::move(stored_otherwise);
+    }
   }
+  if (result.interrupted) result.verdict = interrupted_verdict(std::move(result.verdict));
   return result;
 }
 

@@ -35,6 +35,7 @@ struct RepairResult {
   std::int64_t choosing_samples = 0, held_back_samples = 0;
   std::int64_t unsigned_weights = 0;  // int8 weights stored as uint8 for the target
   RepairProof held_back;
+  Verdict verdict;  // fails if no gain is proven
   std::vector<std::string> warnings;
   bool interrupted = false;
 };

@@ -160,6 +160,7 @@ class Tuning {
     result.float_model = std::move(quantized.float_model);
     result.warnings = std::move(quantized.warnings);
     result.interrupted = quantized.interrupted;
+    if (result.interrupted) result.verdict = interrupted_verdict(std::move(result.verdict));
     return result;
   }
 

@@ -54,6 +54,7 @@ struct TuneResult {
   // If uncertain, about how many samples to provide; nullopt if more than can be held back.
   std::optional<double> samples_to_decide = {};
   std::int64_t held_back_samples = 0;
+  Verdict verdict;  // fails if the target is not reached
   std::vector<std::string> warnings;
   bool interrupted = false;
 };

@@ -57,6 +57,24 @@ bool is_reached(const Limit& target, double value) {
   return !std::isnan(value) && !within(target, value);
 }
 
+// A target fails by the value, or, where the value reaches it, by the worse end of the interval. It
+// holds for every output.
+Verdict verdict_of_target(const Limit& target, const TargetValue& measured) {
+  const auto decisive = [&](double value, double surely) {
+    return is_reached(target, value) ? surely : value;
+  };
+  std::vector<Judged> subjects;
+  for (const OutputFigure& output : measured.outputs)
+    subjects.push_back({.name = output.name,
+                        .group = "output",
+                        .metrics = {{target.metric, decisive(output.sqnr_db, output.surely())}}});
+  if (subjects.empty())
+    subjects.push_back({.metrics = {{target.metric, decisive(measured.value, measured.surely)}}});
+  Limit limit = opposite(target);
+  limit.tensor.clear();
+  return make_verdict({limit}, judge({&limit, 1}, subjects));
+}
+
 double cosine(const std::vector<float>& first, const std::vector<float>& second) {
   double product = 0, squares = 0, other_squares = 0;
   for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
@@ -213,11 +231,12 @@ class TuneSearch {
     const auto repeated = std::ranges::unique(result_.curve, {}, key);
     result_.curve.erase(repeated.begin(), repeated.end());
     TargetValue held_back = held_back_value();
+    result_.verdict = verdict_of_target(target_, held_back);
+    result_.reached = result_.verdict.pass();
     result_.value = held_back.value;
     result_.interval = held_back.interval;
     result_.outputs = std::move(held_back.outputs);
     result_.held_back_samples = model_.held_back.samples();
-    result_.reached = is_reached(target_, held_back.surely);
     result_.uncertain = !result_.reached && is_reached(target_, held_back.value);
     if (result_.uncertain) result_.samples_to_decide = samples_to_decide();
     return std::move(result_);

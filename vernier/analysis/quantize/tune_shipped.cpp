@@ -141,6 +141,7 @@ TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samp
   TuneResult result = search_kept(tuned, options.target);
   result.model = tuned.write(result.kept);
   result.interrupted = !go_on;
+  if (result.interrupted) result.verdict = interrupted_verdict(std::move(result.verdict));
   return result;
 }
 

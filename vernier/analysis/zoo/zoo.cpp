@@ -84,10 +84,32 @@ std::optional<ZooFigure> figure_of(const Json& result, const std::string& wanted
   return std::nullopt;
 }
 
-Outcome parse_outcome(const std::string& name) {
-  for (const Outcome outcome : {Outcome::pass, Outcome::fail, Outcome::inconclusive})
-    if (name == outcome_name(outcome)) return outcome;
-  throw Error("[zoo] a result without a verdict");
+// The rows' limits, each once.
+std::vector<Limit> limits_of(const std::vector<ZooRow>& rows) {
+  std::vector<Limit> limits;
+  for (const ZooRow& row : rows) {
+    if (row.verdict.empty()) continue;
+    for (const Json& text : parse_json<Json>(row.verdict).value("limits", Json::array()))
+      if (Limit limit = parse_limit(text.get<std::string>());
+          std::ranges::find(limits, limit) == limits.end())
+        limits.push_back(std::move(limit));
+  }
+  return limits;
+}
+
+std::optional<Failure> failure_of(const ZooRow& row) {
+  Failure failure{.subject = row_name(row.entry), .group = "model", .metric = row.entry.command};
+  if (row.state == ZooState::failed) {
+    failure.kind = FailureKind::unmeasured;
+    failure.reason = row.error;
+    return failure;
+  }
+  if (row.outcome != Outcome::fail) return std::nullopt;
+  failure.kind = FailureKind::failed;
+  const Json failures = parse_json<Json>(row.verdict).value("failures", Json::array());
+  failure.value = static_cast<double>(failures.size());
+  if (!failures.empty()) failure.reason = failures.front().value("text", "");
+  return failure;
 }
 
 }  // namespace
@@ -107,9 +129,11 @@ void set_result(ZooRow& row, const std::string& json) {
   if (!result.is_object() || !result.contains("verdict") || !result["verdict"].is_object())
     throw Error(
         fmt::format("[zoo] {}: {} wrote no result", row_name(row.entry), row.entry.command));
-  row.outcome = parse_outcome(result["verdict"].value("outcome", ""));
+  const std::string outcome = result["verdict"].value("outcome", "");
+  if (!parse_outcome(outcome)) throw Error("[zoo] a result without a verdict");
   row.figure = figure_of(result, row.entry.metric);
   row.verdict = json_line(result["verdict"]);
+  row.outcome = parse_outcome(outcome);
 }
 
 std::optional<double> delta(const ZooRow& row) {
@@ -120,23 +144,30 @@ std::optional<double> delta(const ZooRow& row) {
   return now == before ? 0 : now - before;  // 0 for equal infinities
 }
 
-int exit_code(const ZooResult& result) {
-  constexpr int could_not_be_measured = 2;
-  const auto any = [&](auto is) { return std::ranges::any_of(result.rows, is); };
-  if (any([](const ZooRow& row) { return row.state == ZooState::failed; }))
-    return could_not_be_measured;
-  return exit_code(outcome_of(result));
+ZooResult judge_rows(std::vector<ZooRow> rows, bool interrupted) {
+  std::vector<Failure> failures;
+  for (const ZooRow& row : rows)
+    if (auto failure = failure_of(row)) failures.push_back(*std::move(failure));
+  Verdict verdict = make_verdict(limits_of(rows), std::move(failures));
+  const auto doubt = [&](DoubtKind kind, std::int64_t count) {
+    if (count > 0)
+      verdict = with_doubt(std::move(verdict), {.kind = kind,
+                                                .value = static_cast<double>(count),
+                                                .limit = static_cast<double>(rows.size())});
+  };
+  const auto is_inconclusive = [](const ZooRow& row) {
+    return row.outcome == Outcome::inconclusive;
+  };
+  doubt(DoubtKind::inconclusive_rows, std::ranges::count_if(rows, is_inconclusive));
+  doubt(DoubtKind::missing_rows, std::ranges::count(rows, ZooState::missing, &ZooRow::state));
+  if (interrupted) verdict = with_doubt(std::move(verdict), {.kind = DoubtKind::interrupted});
+  return {.rows = std::move(rows), .verdict = std::move(verdict), .interrupted = interrupted};
 }
 
-Outcome outcome_of(const ZooResult& result) {
-  const auto any = [&](auto is) { return std::ranges::any_of(result.rows, is); };
-  if (any([](const ZooRow& row) {
-        return row.state == ZooState::failed || row.outcome == Outcome::fail;
-      }))
-    return Outcome::fail;
-  const bool all_pass = std::ranges::all_of(
-      result.rows, [](const ZooRow& row) { return row.outcome == Outcome::pass; });
-  return all_pass && !result.interrupted ? Outcome::pass : Outcome::inconclusive;
+int exit_code(const ZooResult& result) {
+  constexpr int could_not_be_measured = 2;
+  const bool has_failed = std::ranges::count(result.rows, ZooState::failed, &ZooRow::state) > 0;
+  return has_failed ? could_not_be_measured : exit_code(result.verdict.outcome);
 }
 
 }  // namespace vernier

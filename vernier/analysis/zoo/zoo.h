@@ -37,9 +37,9 @@ struct ZooLast {
 struct ZooRow {
   ZooEntry entry;
   ZooState state = ZooState::missing;
-  std::string verdict;  // of the command's result, as JSON; empty if there is none
-  std::string error;    // why there is no result
-  Outcome outcome = Outcome::inconclusive;
+  std::string verdict;             // of the command's result, as JSON; empty if there is none
+  std::string error;               // why there is no result
+  std::optional<Outcome> outcome;  // nullopt if there is no result
   std::optional<ZooFigure> figure;
   std::optional<ZooLast> last;
   std::vector<std::string> changed;  // facts that differ from the last run
@@ -55,14 +55,16 @@ std::optional<double> delta(const ZooRow& row);
 
 struct ZooResult {
   std::vector<ZooRow> rows;
+  Verdict verdict;  // a row that fails or could not be measured is a failure
   bool interrupted = false;
   bool operator==(const ZooResult&) const = default;
 };
 
-// The exit code of the worst row: 2 if one could not be measured, else 1 if one fails, else 3 if
-// one is inconclusive or the run was interrupted, else 0.
+// The rows with one verdict on all of them: fail if a row fails or could not be measured; pass only
+// if all rows pass.
+ZooResult judge_rows(std::vector<ZooRow> rows, bool interrupted);
+
+// The exit code of the worst row: 2 if one could not be measured, else that of the verdict.
 int exit_code(const ZooResult& result);
-// Fail if a row fails or could not be measured; pass only if all rows pass.
-Outcome outcome_of(const ZooResult& result);
 
 }  // namespace vernier

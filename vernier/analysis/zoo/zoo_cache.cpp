@@ -85,9 +85,7 @@ std::optional<Json> read_object(const fs::path& path) {
 fs::path making_folder(const ZooPlan& plan) { return plan.candidate.parent_path().concat(".new"); }
 
 ZooLast last_of(const Json& row) {
-  ZooLast last;
-  for (const Outcome outcome : {Outcome::pass, Outcome::fail, Outcome::inconclusive})
-    if (row.value("outcome", "") == outcome_name(outcome)) last.outcome = outcome;
+  ZooLast last{.outcome = parse_outcome(row.value("outcome", ""))};
   if (row.contains("metric"))
     last.figure = {row["metric"].get<std::string>(), cached_number(row.at("value")),
                    row.at("higher_is_better").get<bool>() ? Better::higher : Better::lower};
@@ -96,7 +94,7 @@ ZooLast last_of(const Json& row) {
 
 Json last_json(const ZooRow& row, const ZooFacts& facts) {
   Json json = {{"model", row.entry.model}, {"precision", row.entry.precision}};
-  if (!row.verdict.empty()) json["outcome"] = std::string(outcome_name(row.outcome));
+  if (row.outcome) json["outcome"] = std::string(outcome_name(*row.outcome));
   if (row.figure) {
     json["metric"] = row.figure->metric;
     json["value"] = number_json(row.figure->value);
