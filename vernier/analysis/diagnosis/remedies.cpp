@@ -164,7 +164,8 @@ bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Sam
   if (result.verdict.pass() || !models.reference || !weights || options.quick ||
       weights->answer == WeightEvidence::Answer::different)
     return false;
-  const auto changed = find_changed_scales(*models.reference, models.candidate, *weights);
+  const auto changed =
+      find_changed_scales(ModelIndex(*models.reference), ModelIndex(models.candidate), *weights);
   if (changed.empty()) return false;
   asked(options, Question::remedy);
   const auto& exact = result.compare->exact_outputs;
