@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "vernier/analysis/debug/inputs.h"
 #include "vernier/analysis/layers/inputs.h"
 #include "vernier/analysis/model_argument.h"
 
@@ -27,13 +28,8 @@ CompareResult compare(const fs::path& reference, const fs::path& candidate, cons
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                   DebugOptions options) {
   const Model quantized = load_candidate(candidate), original = load_candidate(reference);
-  CompareModelsOptions compared{.candidate_runtime = options.runtime};
-  compared.compare.io = options.io;
-  const Inputs made = compare_inputs({.reference = &original, .candidate = quantized},
-                                     with_default(inputs, 8), compared);
-  options.judge_outputs = true;
-  options.real_inputs = has_real_inputs(inputs);
-  return debug(original, quantized, *made.samples, options);
+  const DebugInputs made = debug_inputs(original, quantized, with_default(inputs, 8), options);
+  return debug(original, quantized, *made.measured.samples, options);
 }
 
 LayersResult layers(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,

@@ -27,7 +27,8 @@ CompareResult compare(const std::filesystem::path& reference,
                       CompareModelsOptions options = {});
 
 // Which tensors and weights did quantization damage? Both are ONNX models. Uses 8 samples unless
-// `inputs` says otherwise.
+// `inputs` says otherwise. With `options.switches` also gives advice, chosen and judged on samples
+// that it takes itself.
 DebugResult debug(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                   const InputSpec& inputs = {}, DebugOptions options = {});
 
