@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "vernier/analysis/compare/compare_runners.h"
 #include "vernier/analysis/debug/inputs.h"
 #include "vernier/analysis/layers/inputs.h"
 #include "vernier/analysis/model_argument.h"
@@ -16,12 +17,25 @@ InputSpec with_default(InputSpec inputs, std::int64_t samples) {
   return inputs;
 }
 
+// Compares a candidate that is no ONNX model: only outputs.
+CompareResult compare_any(const fs::path& reference, const fs::path& candidate,
+                          const InputSpec& inputs, const CompareModelsOptions& options) {
+  CompareRunnersOptions runners{.compare = options.compare,
+                                .precision = named_precision(options.precision),
+                                .reference = {.onnx = options.reference_runtime},
+                                .candidate = {.onnx = options.candidate_runtime}};
+  const OpenedRunners opened = open_runners(reference, candidate, inputs, runners);
+  return compare(*opened.reference, *opened.candidate, *opened.inputs.samples, runners.compare);
+}
+
 }  // namespace
 
 CompareResult compare(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                       CompareModelsOptions options) {
-  const OpenedModels opened =
-      open_models(load_candidate(candidate), reference, with_default(inputs, 100), options);
+  if (model_format(candidate) != ModelFormat::onnx)
+    return compare_any(reference, candidate, with_default(inputs, 100), options);
+  const OpenedModels opened = open_models(load_candidate(candidate, options.precision), reference,
+                                          with_default(inputs, 100), options);
   return compare_models(opened.compared(), *opened.inputs.samples, std::move(options));
 }
 

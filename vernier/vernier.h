@@ -19,9 +19,9 @@
 
 namespace vernier {
 
-// How far apart are the outputs? The reference is an ONNX model, a TorchScript file or recorded
-// outputs. Uses 100 samples unless `inputs` says otherwise. If `options` has no limits, those of
-// the candidate's precision apply.
+// How far apart are the outputs? Each is an ONNX model, a TorchScript file or recorded outputs; of
+// a candidate that is no ONNX model only the outputs are compared. Uses 100 samples unless `inputs`
+// says otherwise. If `options` has no limits, those of the candidate's precision apply.
 CompareResult compare(const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const InputSpec& inputs = {},
                       CompareModelsOptions options = {});

@@ -80,5 +80,33 @@ TEST(Library, debug_chooses_advice_for_a_decoder_on_the_sequences_of_the_program
   EXPECT_TRUE(result.run_map.has_value());
 }
 
+TEST(Library, compare_takes_the_recorded_candidates_of_the_program) {
+  const TemporaryDirectory folder;
+  const std::string reference = folder / "reference.npz", candidate = folder / "candidate.npz";
+  const auto record = [](const std::string& model, const std::string& file) {
+    return testing::run_vernier(
+        {"record", model, "--input-data", mnist_inputs, "--samples", "8", "-o", file});
+  };
+  ASSERT_EQ(record(mnist_cnn, reference).exit_code, 0);
+  ASSERT_EQ(record(mnist_int8, candidate).exit_code, 0);
+  for (const std::string precision : {"", "fp16", "int8"}) {
+    Arguments arguments = {"eval", candidate, "--reference", reference};
+    if (!precision.empty()) arguments.insert(arguments.end(), {"--precision", precision});
+    const json report = report_of(arguments);
+    const CompareResult result = compare(reference, candidate, {}, {.precision = precision});
+    EXPECT_EQ(result.samples, 8);
+    EXPECT_EQ(report["verdict"]["outcome"], std::string(outcome_name(result.verdict.outcome)));
+    EXPECT_EQ(report["verdict"]["limits"], json(format_limits(result.verdict.limits)));
+  }
+}
+
+TEST(Library, compare_takes_a_torchscript_candidate) {
+  if (torch_version().empty()) GTEST_SKIP() << "built without libtorch";
+  const CompareResult result =
+      compare(mnist_cnn, mnist + "mnist_cnn.pt", {.samples = 4, .data = mnist_inputs});
+  EXPECT_EQ(result.samples, 4);
+  EXPECT_TRUE(result.verdict.pass());
+}
+
 }  // namespace
 }  // namespace vernier
