@@ -73,7 +73,7 @@ int run_debug(DebugCommand& options) {
   if (!options.model_id.empty())
     options.input.dataset.preprocessing.file =
         preprocessing_of_model(options.model_id, options.models.id);
-  read_text(options.text, resolved.model, options.models.id.python, options.input);
+  read_text_input(options.text, resolved.model, options.models.id.python, options.input);
   const DebugInputs made = debug_inputs(reference, candidate, options.input, debug_options);
   const Inputs& inputs = made.measured;
   print_warnings(inputs.warnings);

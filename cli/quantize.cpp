@@ -182,7 +182,7 @@ std::int64_t most_sequences(const Model& model, const CalibrationInput& input) {
 CalibrationData calibration_data(const Model& model, const CalibrationInput& input) {
   CalibrationData data;
   InputSpec spec = input.spec;
-  read_text(input.text, model.path(), "", spec);
+  read_text_input(input.text, model.path(), "", spec);
   // A decoder is measured on every token of whole sequences.
   spec.whole_sequences = !spec.tokens.empty() || is_fed_tokens(model, input);
   if (spec.whole_sequences && !spec.samples) spec.samples = most_sequences(model, input);
