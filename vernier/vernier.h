@@ -13,6 +13,7 @@
 #include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/score_files.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/version.h"
