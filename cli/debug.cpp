@@ -14,11 +14,10 @@
 #include "cli/parts.h"
 #include "cli/progress.h"
 #include "vernier/analysis/compare/compare_models.h"
-#include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/analysis/debug/inputs.h"
 #include "vernier/analysis/quantize/tune.h"
 #include "vernier/error.h"
 #include "vernier/exporting/tokenizer.h"
-#include "vernier/model/decoder.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
@@ -55,89 +54,13 @@ Model load_reference(const std::filesystem::path& path) {
       path.string()));
 }
 
-// Samples after the measured ones, or drawn with another seed, to judge advice on; null if there
-// are none.
-std::unique_ptr<Samples> held_out_samples(const ComparedModels& models, const DebugCommand& options,
-                                          const CompareModelsOptions& compared,
-                                          std::int64_t measured) {
-  if (options.quick || options.input.sample_index || options.io.steps > 1) return nullptr;
-  InputSpec spec = options.input;
-  const bool drawn = is_automatic(spec);
-  spec.samples = drawn ? measured : 2 * measured;
-  if (drawn) ++spec.seed;
-  try {
-    std::unique_ptr<Samples> all = compare_inputs(models, spec, compared).samples;
-    if (drawn) return all;
-    if (all->size() < 2 * measured) return nullptr;
-    return select_samples(std::move(all), measured, measured);
-  } catch (const Error&) {
-    return nullptr;  // the file has no more samples
-  }
-}
-
-// Advice for a decoder is chosen and judged by the KL over all tokens of whole sequences.
-struct AdviceSequences {
-  std::unique_ptr<Samples> chosen_on, held_out;
-};
-
-constexpr std::int64_t default_advice_samples = 32;
-// Hundreds of node sets are tried on the choosing tokens, about ten on the judging ones.
-constexpr std::int64_t choosing_tokens = 1024, judging_tokens = 4096;
-// Longest sequence in tokens: beyond it, more sequences are worth more than longer ones.
-constexpr std::int64_t longest_sequence = 256;
-// Limits the sequences, because the float model's logits of all of them are kept in memory.
-constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
-
-// The number of sequences to choose advice on, and to judge it on.
-struct AdviceSizes {
-  std::int64_t choosing = 0, judging = 0;
-};
-
-AdviceSizes advice_sizes(std::int64_t length, std::int64_t vocabulary,
-                         const std::optional<std::int64_t>& asked) {
-  const std::int64_t most = most_logit_bytes / (4 * length * vocabulary);
-  const auto holding = [&](std::int64_t tokens) {
-    const std::int64_t sequences =
-        std::clamp<std::int64_t>((tokens + length - 1) / length, 2, default_advice_samples);
-    return std::max<std::int64_t>(1, std::min(asked.value_or(sequences), most));
-  };
-  return {holding(choosing_tokens), holding(judging_tokens)};
-}
-
-AdviceSequences advice_sequences(const ComparedModels& models, const DebugCommand& options,
-                                 const CompareModelsOptions& compared) {
-  const auto decoder = find_decoder(models.candidate, options.io.roles);
-  if (!decoder || options.quick || !are_given(options.input)) return {};
-  InputSpec spec = options.input;
-  spec.at.clear();
-  spec.whole_sequences = true;
-  spec.longest_sequence = longest_sequence;
-  spec.sample_index.reset();
-  const auto make = [&](std::int64_t first, std::int64_t count) {
-    spec.samples = first + count;
-    std::unique_ptr<Samples> all = compare_inputs(models, spec, compared).samples;
-    const std::int64_t size = all->size();
-    return select_samples(std::move(all), first, std::min(count, size - first));
-  };
-  try {
-    const std::int64_t length = make(0, 1)->sample(0).at(0).size();
-    const AdviceSizes wanted = advice_sizes(length, decoder->vocabulary, options.advice_samples);
-    const std::int64_t size = make(0, wanted.choosing + wanted.judging)->size();
-    const std::int64_t choosing = std::min(wanted.choosing, size / 2);
-    if (choosing < 1) return {};
-    return {make(0, choosing), make(choosing, wanted.judging)};
-  } catch (const Error&) {
-    return {};  // the file holds all inputs instead of tokens
-  }
-}
-
 int run_debug(DebugCommand& options) {
   require_writable(options.output);
   DebugOptions debug_options{
       .low_db = options.low_db,
       .weight_evidence = !options.no_weights,
-      .switches = !options.quick && options.io.steps <= 1,
-      .advice_samples = options.advice_samples.value_or(default_advice_samples),
+      .switches = !options.quick,
+      .advice_samples = options.advice_samples,
       .explain_flips = options.explain_flips,
       .limits = limits_in_force(options.fail_if, options.baseline, debug_limit_metrics()),
       .runtime = runner_options(options.runtime).onnx,
@@ -149,20 +72,10 @@ int run_debug(DebugCommand& options) {
   if (!options.model_id.empty())
     options.input.dataset.preprocessing.file =
         preprocessing_of_model(options.model_id, options.models.id);
-  read_text(options.text, resolved.model, options.models.id.python, options.input);
-  const ComparedModels models{.reference = &reference, .candidate = candidate};
-  CompareModelsOptions compared{.candidate_runtime = debug_options.runtime};
-  compared.compare.io = options.io;
-  const Inputs inputs = compare_inputs(models, options.input, compared);
+  read_text_input(options.text, resolved.model, options.models.id.python, options.input);
+  const DebugInputs made = debug_inputs(reference, candidate, options.input, debug_options);
+  const Inputs& inputs = made.measured;
   print_warnings(inputs.warnings);
-  debug_options.judge_outputs = true;
-  debug_options.real_inputs = has_real_inputs(options.input);
-  AdviceSequences sequences = advice_sequences(models, options, compared);
-  std::unique_ptr<Samples> held_out =
-      sequences.chosen_on ? std::move(sequences.held_out)
-                          : held_out_samples(models, options, compared, inputs.samples->size());
-  debug_options.advice = sequences.chosen_on.get();
-  debug_options.held_out = held_out.get();
   DetailRecord detail;
   debug_options.show_pair = detail_recorder(options.output, detail);
   const std::int64_t samples = inputs.samples->size();

@@ -57,29 +57,20 @@ int run_compare_runners(const EvalCommand& options, const ResolvedModel& resolve
   refuse_parts(options.parts);
   if (options.stages)
     throw Error(fmt::format("[eval] --stages: {} is no ONNX model; leave it out", resolved.name));
-  CompareOptions compared{.allow_missing = options.allow_missing, .io = options.io};
+  const HostOptions host =
+      own_host(host_options(options.models, resolved), options.models.id, options.input);
+  CompareRunnersOptions runners{.precision = named_precision(options.precision),
+                                .reference = reference_runtime(options, host),
+                                .candidate = runner_options(options.runtime)};
+  runners.candidate.host = host;
+  CompareOptions& compared = runners.compare;
   compared.limits = limits_in_force(options.fail_if, options.baseline, pair_limit_metrics());
-  compared.evidence = {.real_inputs = has_real_inputs(options.input),
-                       .quantized = !options.precision.empty() && options.precision != "fp32" &&
-                                    options.precision != "fp16",
-                       .own_limits = !compared.limits.empty()};
-  if (compared.limits.empty())
-    compared.limits = default_limits(compared.evidence.quantized   ? Precision::int8
-                                     : options.precision == "fp16" ? Precision::fp16
-                                                                   : Precision::fp32);
-  const HostOptions host = host_options(options.models, resolved);
-  RunnerOptions own = runner_options(options.runtime);
-  own.host = own_host(host, options.models.id, options.input);
-  const OpenedRunners opened = open_runners(
-      reference, resolved.model, options.input,
-      {.reference = reference_runtime(options, own_host(host, options.models.id, options.input)),
-       .candidate = own,
-       .io = options.io});
+  compared.allow_missing = options.allow_missing;
+  compared.io = options.io;
+  const OpenedRunners opened = open_runners(reference, resolved.model, options.input, runners);
   print_warnings(opened.inputs.warnings);
   for (const Runner* runner : {opened.reference.get(), opened.candidate.get()})
     print_warnings(runner->warnings());
-  compared.outputs_by_position =
-      opened.reference->outputs_are_positional() || opened.candidate->outputs_are_positional();
   const CompareResult result = with_progress("comparing", [&](Progress progress) {
     compared.progress = std::move(progress);
     return compare(*opened.reference, *opened.candidate, *opened.inputs.samples, compared);

@@ -9,6 +9,7 @@
 #include "cli/progress.h"
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/analysis/text/text_generation.h"
+#include "vernier/analysis/text/text_input.h"
 #include "vernier/error.h"
 #include "vernier/exporting/tokenizer.h"
 #include "vernier/model/precision.h"
@@ -39,15 +40,13 @@ Decoder require_decoder(const Model& model, const RoleOverrides& roles) {
 
 // The given tokenizer, else the one next to the model; nullopt if there is none and none is needed.
 std::optional<Tokenizer> open_tokenizer(const EvalCommand& options, const fs::path& model) {
-  if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
-  const fs::path beside = model.parent_path() / "tokenizer.json";
-  if (!fs::is_regular_file(beside)) {
-    if (options.text.empty()) return std::nullopt;
-    throw Error("[text] --text: its tokens are needed; pass --tokenizer tokenizer.json");
-  }
-  if (!options.text.empty()) return Tokenizer(beside, options.models.id.python);
+  const std::string& python = options.models.id.python;
+  if (!options.text.empty() || !options.tokenizer.empty())
+    return require_tokenizer(options.tokenizer, model, python);
+  const fs::path beside = find_tokenizer("", {&model, 1});
+  if (beside.empty()) return std::nullopt;
   try {
-    return Tokenizer(beside, options.models.id.python);
+    return Tokenizer(beside, python);
   } catch (const Error& error) {  // ids can be scored without a tokenizer
     print_warnings(std::vector{fmt::format("tokens are shown as ids: {}", error.what())});
     return std::nullopt;

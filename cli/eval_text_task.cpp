@@ -8,6 +8,7 @@
 #include "cli/parts.h"
 #include "cli/progress.h"
 #include "vernier/analysis/parts/content_hash.h"
+#include "vernier/analysis/text/text_input.h"
 #include "vernier/analysis/text/text_tasks.h"
 #include "vernier/data/text_rows.h"
 #include "vernier/error.h"
@@ -24,13 +25,12 @@ constexpr std::int64_t default_rows = 1000;
 // The given tokenizer, else the one next to the model or next to the reference.
 Tokenizer open_tokenizer(const EvalCommand& options, const fs::path& model,
                          const fs::path& reference) {
-  if (!options.tokenizer.empty()) return Tokenizer(options.tokenizer, options.models.id.python);
-  for (const fs::path& folder : {model.parent_path(), reference.parent_path()})
-    if (fs::is_regular_file(folder / "tokenizer.json"))
-      return Tokenizer(folder, options.models.id.python);
-  throw Error(
-      fmt::format("[text] --task {}: there is no tokenizer.json beside the model; pass --tokenizer",
-                  options.models.id.task));
+  const fs::path found = find_tokenizer(options.tokenizer, std::array{model, reference});
+  if (found.empty())
+    throw Error(fmt::format(
+        "[text] --task {}: there is no tokenizer.json beside the model; pass --tokenizer",
+        options.models.id.task));
+  return Tokenizer(found, options.models.id.python);
 }
 
 TextColumns columns_of(const EvalCommand& options) {

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "vernier/analysis/text/token_blocks.h"
 #include "vernier/error.h"
-#include "vernier/exporting/tokenizer.h"
 
 namespace vernier::cli {
 namespace {
@@ -168,19 +166,6 @@ void add_token_places(CLI::App& command, InputSpec& spec) {
           "Of a decoder: the tokens of each sequence that are run, behind the reference's cache: "
           "first, last, worst (its next token's distribution changes most) or numbers",
           "LIST");
-}
-
-void read_text(const TextInput& text, const std::filesystem::path& model, const std::string& python,
-               InputSpec& spec) {
-  if (text.file.empty()) return;
-  const auto beside = model.parent_path() / "tokenizer.json";
-  if (text.tokenizer.empty() && !std::filesystem::is_regular_file(beside))
-    throw Error("[text] --text: its tokens are needed; pass --tokenizer tokenizer.json");
-  const Tokenizer tokenizer(text.tokenizer.empty() ? beside : std::filesystem::path(text.tokenizer),
-                            python);
-  spec.tokens = cut_blocks(tokenizer.encode(text.file), text.block_length).blocks;
-  if (spec.tokens.empty()) throw Error(fmt::format("[text] {}: holds no tokens", text.file));
-  spec.text = std::filesystem::path(text.file).filename().string();
 }
 
 void add_constant_options(CLI::App& command, IoMapping& io) {

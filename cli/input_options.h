@@ -6,6 +6,7 @@
 #include <string>
 
 #include "vernier/analysis/inputs/inputs.h"
+#include "vernier/analysis/text/text_input.h"
 #include "vernier/report/envelope.h"
 
 namespace vernier::cli {
@@ -19,19 +20,10 @@ inline constexpr const char* dataset_group = "Dataset";  // options that need --
 void add_input_options(CLI::App& command, InputSpec& spec,
                        const std::string& data_names = "--input-data,--data");
 
-// A text as the input of a decoder.
-struct TextInput {
-  std::string file, tokenizer;
-  std::int64_t block_length = 128;
-};
 // --text --tokenizer --block-length
 void add_text_options(CLI::App& command, TextInput& text);
 // --at
 void add_token_places(CLI::App& command, InputSpec& spec);
-// Tokenises the text, if one was given, into `spec`, by --tokenizer or the tokenizer.json next to
-// the model. Throws Error if there is none.
-void read_text(const TextInput& text, const std::filesystem::path& model, const std::string& python,
-               InputSpec& spec);
 
 // --set --role --prompt-length, for commands that run one model.
 void add_constant_options(CLI::App& command, IoMapping& io);

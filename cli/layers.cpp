@@ -92,7 +92,7 @@ Validated validate(const LayersCommand& options, const fs::path& path, LayersOpt
 int run_layers(LayersCommand& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
-  read_text(options.text, resolved.model, options.models.id.python, options.input);
+  read_text_input(options.text, resolved.model, options.models.id.python, options.input);
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
   DetailRecord detail;
   const LayersOptions layers{.reference = resolve_reference(options.models, resolved),

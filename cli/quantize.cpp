@@ -11,14 +11,10 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "vernier/analysis/evidence/norm_fit.h"
-#include "vernier/analysis/inputs/pick_inputs.h"
 #include "vernier/analysis/quantize/quantize.h"
 #include "vernier/error.h"
-#include "vernier/model/decoder.h"
 #include "vernier/report/quantize.h"
 #include "vernier/tensor/atomic_file.h"
-#include "vernier/tensor/sample_archive.h"
 
 namespace vernier::cli {
 namespace {
@@ -110,7 +106,7 @@ int run_quantize(QuantizeCommand& options) {
     analysis.progress = std::move(progress);
     return quantize(model, data.inputs.samples.get(), analysis);
   });
-  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+  result.warnings = with_doubts(data, std::move(result.warnings));
 
   const fs::path floating = float_model_path(options.quantized);
   result.float_model.save(floating);
@@ -154,60 +150,6 @@ void add_calibration_options(CLI::App& command, CalibrationInput& input) {
             "Calibrate on synthetic inputs: only if no real ones can be had");
 }
 
-namespace {
-
-// Whether the data file holds rows of tokens for a decoder, and not all of its inputs.
-bool is_fed_tokens(const Model& model, const CalibrationInput& input) {
-  const fs::path& data = input.spec.data;
-  if (data.empty() || !fs::is_regular_file(data)) return false;
-  const auto decoder = find_decoder(model, input.io.roles);
-  if (!decoder) return false;
-  const SampleArchive archive(data);
-  const std::vector<TensorSpec> inputs = model.inputs();
-  return !std::ranges::all_of(inputs, [&](const auto& each) { return archive.has(each.name); });
-}
-
-// The number of sequences: default_samples, but limited because the float model's logits of all of
-// them are kept in memory.
-std::int64_t most_sequences(const Model& model, const CalibrationInput& input) {
-  constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 30;
-  const auto decoder = find_decoder(model, input.io.roles);
-  const std::int64_t columns = decoder ? decoder->vocabulary : 1;
-  return std::clamp<std::int64_t>(most_logit_bytes / (4 * input.text.block_length * columns), 16,
-                                  input.spec.default_samples);
-}
-
-}  // namespace
-
-CalibrationData calibration_data(const Model& model, const CalibrationInput& input) {
-  CalibrationData data;
-  InputSpec spec = input.spec;
-  read_text(input.text, model.path(), "", spec);
-  // A decoder is measured on every token of whole sequences.
-  spec.whole_sequences = !spec.tokens.empty() || is_fed_tokens(model, input);
-  if (spec.whole_sequences && !spec.samples) spec.samples = most_sequences(model, input);
-  const bool given = are_given(spec);
-  if (given && input.synthetic)
-    throw Error("[quantize] --synthetic: there is real data as well; leave one of them out");
-  if (given) data.inputs = make_inputs(model, spec, input.io);
-  if (input.synthetic) {
-    if (!spec.samples) spec.samples = 64;
-    data.inputs = automatic_inputs(model, nullptr, spec, {});
-    const auto fit = measure_norm_fit(model, *data.inputs.samples, {});
-    if (fit && !fit->fits())
-      throw Error(fmt::format(
-          "[quantize] --synthetic: the synthetic inputs are unlike those that {} was trained on, "
-          "judging by its batch norms ({:.2f} > {}); give --data or --dataset",
-          model.name(), fit->score, fitting_norm_score));
-    data.doubts.push_back(fmt::format(
-        "calibrated and measured on synthetic inputs, {}: how good the model is on real ones is "
-        "not known",
-        fit ? "which are like those of training, judging by its batch norms"
-            : "and nothing shows whether they are like real ones"));
-  }
-  return data;
-}
-
 void add_quantize_output_options(CLI::App& command, OutputOptions& options) {
   OptionGroup group(command, main_group);
   group
@@ -228,7 +170,6 @@ void add_target_option(OptionGroup& group, std::string& target) {
 }
 
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
-  options.input.spec.default_samples = 256;
   add_calibration_options(command, options.input);
   OptionGroup main(command, main_group);
   auto* fast = main.flag("--fast", options.fast, "Minmax ranges, per channel; try nothing");

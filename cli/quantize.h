@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parts.h"
+#include "vernier/analysis/quantize/calibration_data.h"
 #include "vernier/analysis/quantize/quantize.h"
 
 namespace vernier::cli {
@@ -13,19 +14,7 @@ namespace vernier::cli {
 // Parts that the commands that write quantized models share.
 
 // --data --input-data --dataset --synthetic and related options.
-struct CalibrationInput {
-  InputSpec spec;
-  TextInput text;
-  IoMapping io;
-  bool synthetic = false;
-};
 void add_calibration_options(CLI::App& command, CalibrationInput& input);
-
-struct CalibrationData {
-  Inputs inputs;                    // `samples` is null if none were given
-  std::vector<std::string> doubts;  // reasons to doubt what is measured on these inputs
-};
-CalibrationData calibration_data(const Model& model, const CalibrationInput& input);
 
 // The options of `vernier quantize`, and of `vernier convert` for quantized precisions.
 struct QuantizeCommand {

@@ -88,7 +88,7 @@ void print_left_out(const std::vector<UnwatchedTensor>& tensors, const TensorSel
 int run_record(RecordCommand& options) {
   const ModelFormat format = model_format(options.model);
   require_recordable(options, format);
-  read_text(options.text, options.model, options.id.python, options.inputs);
+  read_text_input(options.text, options.model, options.id.python, options.inputs);
   const bool has_tokens = !options.inputs.tokens.empty() || !options.inputs.data.empty();
   if (options.inputs.whole_sequences && has_tokens && !options.inputs.samples)
     options.inputs.samples = all_samples;

@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/quantize.h"
 #include "vernier/error.h"
+#include "vernier/report/quantize.h"
 #include "vernier/report/repair.h"
 
 namespace vernier::cli {
@@ -45,7 +46,7 @@ int run_repair(RepairCommand& options) {
                    .threads = options.threads,
                    .progress = std::move(progress)});
   });
-  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+  result.warnings = with_doubts(data, std::move(result.warnings));
   if (result.model) result.model->save(options.repaired);
   const RepairSubject subject{.run = {.command = "repair",
                                       .candidate = fs::path(options.model).filename(),
@@ -67,7 +68,6 @@ int run_repair(RepairCommand& options) {
 
 void add_repair(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<RepairCommand>();
-  options->input.spec.default_samples = 256;
   auto* command = program.add_subcommand(
       "repair", "Write better scales, weights and biases into a quantized model");
   OptionGroup main(*command, main_group);

@@ -16,6 +16,7 @@
 #include "cli/quantize.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/report/quantize.h"
 #include "vernier/report/sweep.h"
 
 extern char** environ;
@@ -89,7 +90,7 @@ int run_sweep(SweepCommand& options) {
            [&](std::size_t done, std::size_t total, const std::string&) {
              return bar(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
            }});
-  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+  result.warnings = with_doubts(data, std::move(result.warnings));
   SweepSubject subject{.run = quantize_run("sweep", command, data)};
   subject.run.candidate.clear();
   subject.run.precision.clear();

@@ -107,7 +107,7 @@ int run_tune(TuneCommand& options) {
     return tune_model(model, *data.inputs.samples, options, checkpoint.records(),
                       std::move(progress));
   });
-  result.warnings.insert(result.warnings.begin(), data.doubts.begin(), data.doubts.end());
+  result.warnings = with_doubts(data, std::move(result.warnings));
   fs::path floating = options.reference;
   if (result.float_model) {
     floating = float_model_path(command.quantized);

@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "vernier/analysis/compare/compare_runners.h"
+#include "vernier/analysis/debug/inputs.h"
 #include "vernier/analysis/layers/inputs.h"
 #include "vernier/analysis/model_argument.h"
 
@@ -15,25 +17,33 @@ InputSpec with_default(InputSpec inputs, std::int64_t samples) {
   return inputs;
 }
 
+// Compares a candidate that is no ONNX model: only outputs.
+CompareResult compare_any(const fs::path& reference, const fs::path& candidate,
+                          const InputSpec& inputs, const CompareModelsOptions& options) {
+  CompareRunnersOptions runners{.compare = options.compare,
+                                .precision = named_precision(options.precision),
+                                .reference = {.onnx = options.reference_runtime},
+                                .candidate = {.onnx = options.candidate_runtime}};
+  const OpenedRunners opened = open_runners(reference, candidate, inputs, runners);
+  return compare(*opened.reference, *opened.candidate, *opened.inputs.samples, runners.compare);
+}
+
 }  // namespace
 
 CompareResult compare(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                       CompareModelsOptions options) {
-  const OpenedModels opened =
-      open_models(load_candidate(candidate), reference, with_default(inputs, 100), options);
+  if (model_format(candidate) != ModelFormat::onnx)
+    return compare_any(reference, candidate, with_default(inputs, 100), options);
+  const OpenedModels opened = open_models(load_candidate(candidate, options.precision), reference,
+                                          with_default(inputs, 100), options);
   return compare_models(opened.compared(), *opened.inputs.samples, std::move(options));
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                   DebugOptions options) {
   const Model quantized = load_candidate(candidate), original = load_candidate(reference);
-  CompareModelsOptions compared{.candidate_runtime = options.runtime};
-  compared.compare.io = options.io;
-  const Inputs made = compare_inputs({.reference = &original, .candidate = quantized},
-                                     with_default(inputs, 8), compared);
-  options.judge_outputs = true;
-  options.real_inputs = has_real_inputs(inputs);
-  return debug(original, quantized, *made.samples, options);
+  const DebugInputs made = debug_inputs(original, quantized, with_default(inputs, 8), options);
+  return debug(original, quantized, *made.measured.samples, options);
 }
 
 LayersResult layers(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,

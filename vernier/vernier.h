@@ -13,21 +13,23 @@
 #include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/task/evaluate.h"
+#include "vernier/analysis/task/score_files.h"
 #include "vernier/error.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/version.h"
 
 namespace vernier {
 
-// How far apart are the outputs? The reference is an ONNX model, a TorchScript file or recorded
-// outputs. Uses 100 samples unless `inputs` says otherwise. If `options` has no limits, those of
-// the candidate's precision apply.
+// How far apart are the outputs? Each is an ONNX model, a TorchScript file or recorded outputs; of
+// a candidate that is no ONNX model only the outputs are compared. Uses 100 samples unless `inputs`
+// says otherwise. If `options` has no limits, those of the candidate's precision apply.
 CompareResult compare(const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const InputSpec& inputs = {},
                       CompareModelsOptions options = {});
 
 // Which tensors and weights did quantization damage? Both are ONNX models. Uses 8 samples unless
-// `inputs` says otherwise.
+// `inputs` says otherwise. With `options.switches` also gives advice, chosen and judged on samples
+// that it takes itself.
 DebugResult debug(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                   const InputSpec& inputs = {}, DebugOptions options = {});
 

@@ -20,6 +20,14 @@ TEST(Precision, a_plain_product_is_float32) {
   EXPECT_EQ(precision_of(with_node("MatMul")), Precision::fp32);
 }
 
+TEST(Precision, integers_of_any_width_are_named_int8) {
+  EXPECT_EQ(named_precision(""), Precision::fp32);
+  EXPECT_EQ(named_precision("fp32"), Precision::fp32);
+  EXPECT_EQ(named_precision("fp16"), Precision::fp16);
+  for (const char* name : {"int8", "int4", "w8a16"})
+    EXPECT_EQ(named_precision(name), Precision::int8) << name;
+}
+
 // As Paddle's exporter writes them; here inside the branch of an If.
 TEST(Precision, weights_that_are_constant_nodes_count) {
   const auto constant = [](DType dtype) {

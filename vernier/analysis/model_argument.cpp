@@ -105,8 +105,7 @@ Model load_candidate(const fs::path& path, const std::string& precision) {
   const Precision found = precision_of(model);
   if (precision.empty() || precision == precision_name(found)) return model;
   if (precision == "fp16" && found == Precision::fp32) return convert_to_fp16(model).model;
-  // Precision::int8 stands for integers of every width.
-  if (precision != "fp32" && precision != "fp16" && found == Precision::int8) return model;
+  if (named_precision(precision) == Precision::int8 && found == Precision::int8) return model;
   throw Error(fmt::format("[model] {} is {}: it cannot be made {}; give a model that is {} already",
                           path.string(), precision_name(found), precision, precision));
 }

@@ -68,6 +68,11 @@ std::string_view precision_name(Precision precision) {
   return "";
 }
 
+Precision named_precision(std::string_view name) {
+  if (name.empty() || name == "fp32") return Precision::fp32;
+  return name == "fp16" ? Precision::fp16 : Precision::int8;
+}
+
 bool is_quantizing(const vernier_onnx::NodeProto& node) {
   return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
          is_one_of(node, quantizing_ops);

@@ -12,6 +12,9 @@ enum class Precision { fp32, fp16, int8 };
 
 std::string_view precision_name(Precision precision);
 
+// The precision that a user names: "fp32" or nothing, "fp16", or integers of any width ("int4").
+Precision named_precision(std::string_view name);
+
 // Whether the node quantizes, dequantizes or computes with quantized numbers.
 bool is_quantizing(const vernier_onnx::NodeProto& node);
 

@@ -135,6 +135,19 @@ Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& resul
 
 }  // namespace
 
+std::vector<std::string> with_doubts(const CalibrationData& data,
+                                     std::vector<std::string> warnings) {
+  if (data.synthetic)
+    warnings.insert(
+        warnings.begin(),
+        fmt::format(
+            "calibrated and measured on synthetic inputs, {}: how good the model is on real "
+            "ones is not known",
+            data.fit ? "which are like those of training, judging by its batch norms"
+                     : "and nothing shows whether they are like real ones"));
+  return warnings;
+}
+
 Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result) {
   std::vector<Block> blocks;
   if (!result.decisions.empty())

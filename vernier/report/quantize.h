@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "vernier/analysis/quantize/calibration_data.h"
 #include "vernier/analysis/quantize/quantize.h"
 #include "vernier/report/envelope.h"
 
@@ -18,6 +20,10 @@ struct QuantizeSubject {
   QuantizeFiles files;
   int top = 10;  // rejected decisions that the table shows
 };
+
+// The warnings behind what the data leaves in doubt.
+std::vector<std::string> with_doubts(const CalibrationData& data,
+                                     std::vector<std::string> warnings);
 
 Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result);
 

@@ -4,26 +4,10 @@
 
 #include <cmath>
 
-#include "tests/model_builder.h"
+#include "tests/batch_norms.h"
 
 namespace vernier {
 namespace {
-
-// `norms` batch norms, each of its input's mean 0 and variance 1, which change nothing.
-Model chain(int norms) {
-  GraphBuilder builder;
-  builder.input("x", DType::f32, {{-1, "batch"}, {1}, {2}});
-  builder.weight(tensor_of<float>("one", DType::f32, {1}, {1}));
-  builder.weight(tensor_of<float>("zero", DType::f32, {1}, {0}));
-  std::string tensor = "x";
-  for (int i = 0; i < norms; ++i) {
-    const std::string next = "t" + std::to_string(i);
-    builder.node("Identity", {tensor}, {next + "i"})
-        .node("BatchNormalization", {next + "i", "one", "zero", "zero", "one"}, {next});
-    tensor = next;
-  }
-  return builder.output(tensor).model();
-}
 
 class Pairs : public Samples {
  public:
@@ -39,7 +23,7 @@ class Pairs : public Samples {
 
 TEST(NormFit, inputs_with_the_moments_of_training_fit) {
   Pairs samples({-1, 1});
-  const auto fit = measure_norm_fit(chain(25), samples, {});
+  const auto fit = measure_norm_fit(batch_norms(25), samples, {});
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->norms, 25);
   EXPECT_NEAR(fit->score, 0, 1e-3);  // epsilon makes each a little smaller
@@ -48,7 +32,7 @@ TEST(NormFit, inputs_with_the_moments_of_training_fit) {
 
 TEST(NormFit, a_shift_of_two_deviations_is_a_score_of_two) {
   Pairs samples({1, 3});
-  const auto fit = measure_norm_fit(chain(25), samples, {});
+  const auto fit = measure_norm_fit(batch_norms(25), samples, {});
   ASSERT_TRUE(fit);
   EXPECT_NEAR(fit->score, 2, 0.01);
   EXPECT_FALSE(fit->fits());
@@ -56,16 +40,16 @@ TEST(NormFit, a_shift_of_two_deviations_is_a_score_of_two) {
 
 TEST(NormFit, a_constant_input_is_infinitely_far) {
   Pairs samples({0, 0});
-  EXPECT_EQ(measure_norm_fit(chain(25), samples, {})->score, INFINITY);
+  EXPECT_EQ(measure_norm_fit(batch_norms(25), samples, {})->score, INFINITY);
 }
 
 TEST(NormFit, an_empty_batch_tells_nothing) {
   Pairs samples({});
-  EXPECT_EQ(measure_norm_fit(chain(25), samples, {}), std::nullopt);
+  EXPECT_EQ(measure_norm_fit(batch_norms(25), samples, {}), std::nullopt);
 }
 
 TEST(NormFit, two_batch_norms_of_one_tensor_count_both) {
-  Model model = chain(24);
+  Model model = batch_norms(24);
   vernier_onnx::NodeProto& second = *model.graph().add_node();
   second = model.graph().node(1);
   second.set_name("second");
@@ -78,7 +62,7 @@ TEST(NormFit, two_batch_norms_of_one_tensor_count_both) {
 
 TEST(NormFit, few_batch_norms_tell_nothing) {
   Pairs samples({-1, 1});
-  EXPECT_EQ(measure_norm_fit(chain(24), samples, {}), std::nullopt);
+  EXPECT_EQ(measure_norm_fit(batch_norms(24), samples, {}), std::nullopt);
 }
 
 }  // namespace

@@ -420,6 +420,12 @@ std::optional<ComparedSample> sample_at(Comparison& comparison, Samples& samples
 
 }  // namespace
 
+void complete_options(CompareOptions& options, Precision precision, bool real_inputs) {
+  options.evidence.own_limits = !options.limits.empty();
+  if (options.limits.empty()) options.limits = default_limits(precision);
+  options.evidence.real_inputs = real_inputs;
+}
+
 CompareResult compare(Runner& reference, Runner& candidate, Samples& samples,
                       const CompareOptions& options) {
   Comparison comparison(reference, candidate, options);

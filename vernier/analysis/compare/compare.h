@@ -51,6 +51,10 @@ struct CompareOptions {
   SampleRecords* records = nullptr;
 };
 
+// Completes the options for a candidate of this precision: its default limits if there are none;
+// the evidence says whether the limits are the user's and the inputs real.
+void complete_options(CompareOptions& options, Precision precision, bool real_inputs);
+
 // The section of the records of compare().
 inline constexpr const char* compare_section = "outputs";
 

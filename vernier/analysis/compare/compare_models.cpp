@@ -278,9 +278,7 @@ OpenedModels open_models(Model candidate, const std::filesystem::path& reference
                          const InputSpec& spec, CompareModelsOptions& options,
                          RunnerOptions reference_options) {
   CompareOptions& compared = options.compare;
-  compared.evidence.own_limits = !compared.limits.empty();
-  if (compared.limits.empty()) compared.limits = default_limits(precision_of(candidate));
-  compared.evidence.real_inputs = has_real_inputs(spec);
+  complete_options(compared, precision_of(candidate), has_real_inputs(spec));
   OpenedModels opened{.candidate = std::move(candidate)};
   const ModelFormat format = model_format(reference);
   if (format == ModelFormat::onnx) opened.reference = Model::load(reference);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "vernier/analysis/compare/compare.h"
 #include "vernier/analysis/inputs/inputs.h"
@@ -22,6 +23,9 @@ struct CompareModelsOptions {
   CompareOptions compare;  // of its evidence, set only the origin of inputs and limits
   bool weights = true;     // whether to compare weights as well
   OrtOptions candidate_runtime, reference_runtime;
+  // Only for compare() by paths: what an ONNX candidate is made first, as load_candidate() takes
+  // it. For any other candidate it only chooses the default limits.
+  std::string precision = {};
 };
 
 // What both models are fed: automatic inputs, unless the spec names inputs or the reference is

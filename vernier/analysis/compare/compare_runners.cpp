@@ -24,17 +24,15 @@ Inputs no_inputs(const fs::path& reference, const fs::path& candidate) {
 }
 
 Inputs inputs_for(const std::vector<TensorSpec>& specs, const fs::path& path, const Model* onnx,
-                  const InputSpec& spec, const OpenRunnersOptions& options) {
-  const InputTarget target{.inputs = specs, .path = path, .onnx = onnx, .io = options.io};
+                  const InputSpec& spec, const CompareRunnersOptions& options) {
+  const InputTarget target{.inputs = specs, .path = path, .onnx = onnx, .io = options.compare.io};
   return onnx && is_automatic(spec)
              ? automatic_inputs(target, nullptr, spec, options.reference.onnx)
              : make_inputs(target, spec);
 }
 
-}  // namespace
-
-OpenedRunners open_runners(const fs::path& reference, const fs::path& candidate,
-                           const InputSpec& spec, OpenRunnersOptions options) {
+OpenedRunners open_both(const fs::path& reference, const fs::path& candidate, const InputSpec& spec,
+                        const CompareRunnersOptions& options) {
   OpenedRunners opened;
   std::optional<Model> onnx;
   if (model_format(reference) == ModelFormat::onnx) onnx = Model::load(reference);
@@ -48,15 +46,27 @@ OpenedRunners open_runners(const fs::path& reference, const fs::path& candidate,
                       ? no_inputs(reference, candidate)
                       : inputs_for(specs, reference, onnx ? &*onnx : nullptr, spec, options);
   if (opened.candidate) return opened;
+  RunnerOptions told = options.candidate;
   if (opened.inputs.samples->size() > 0)
-    options.candidate.host =
-        described_by(std::move(options.candidate.host), opened.inputs.samples->sample(0),
-                     opened.reference->outputs());
-  opened.candidate = open_runner(candidate, options.candidate);
+    told.host = described_by(std::move(told.host), opened.inputs.samples->sample(0),
+                             opened.reference->outputs());
+  opened.candidate = open_runner(candidate, told);
   const std::vector<TensorSpec>& own = opened.candidate->inputs();
   if (!own.empty() && names_of(own) != names_of(specs))  // inputs are fed in the candidate's order
-    opened.inputs =
-        make_inputs({.inputs = own, .path = candidate, .io = options.io, .reference = specs}, spec);
+    opened.inputs = make_inputs(
+        {.inputs = own, .path = candidate, .io = options.compare.io, .reference = specs}, spec);
+  return opened;
+}
+
+}  // namespace
+
+OpenedRunners open_runners(const fs::path& reference, const fs::path& candidate,
+                           const InputSpec& spec, CompareRunnersOptions& options) {
+  complete_options(options.compare, options.precision, has_real_inputs(spec));
+  options.compare.evidence.quantized = options.precision == Precision::int8;
+  OpenedRunners opened = open_both(reference, candidate, spec, options);
+  options.compare.outputs_by_position =
+      opened.reference->outputs_are_positional() || opened.candidate->outputs_are_positional();
   return opened;
 }
 

@@ -120,7 +120,7 @@ void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelInde
       folded.push_back(plan.tensors[i].folded);
     SwitchedModel model = switch_quantizers(float_model, quantized_model, quantization, folded);
     SensitivityOptions wanted{
-        .samples = options.advice_samples,
+        .samples = options.advice_samples.value_or(default_advice_samples),
         .held_out = options.held_out,
         .explain_flips = options.explain_flips,
         .float_nodes = float_nodes(plan, model.switches, quantization, result.weights, float_model),

@@ -170,13 +170,17 @@ struct DebugResult {
   }
 };
 
+// At most so many samples choose advice, unless the options say otherwise.
+inline constexpr std::int64_t default_advice_samples = 32;
+
 struct DebugOptions {
   double low_db = 20;           // an SQNR below this is damage
   bool weight_evidence = true;  // fail if the models do not hold the same weights
   // Whether to switch quantizers off and on, to measure the effect of each node on the outputs and
   // find remedies. Up to advice_samples samples choose advice, as many others judge it.
   bool switches = false;
-  std::int64_t advice_samples = 32;
+  // If unset: default_advice_samples; of a decoder, as many sequences as hold enough tokens.
+  std::optional<std::int64_t> advice_samples;
   Samples* advice = nullptr;    // samples that choose advice; null for the measured samples
   Samples* held_out = nullptr;  // samples that judge advice; null for the second half
   bool explain_flips = false;
