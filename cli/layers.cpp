@@ -66,6 +66,8 @@ Validated validate_recorded(const LayersCommand& options, const fs::path& candid
 
 Validated validate(const LayersCommand& options, const fs::path& path, LayersOptions layers) {
   const Model candidate = load_candidate(path);
+  const std::optional<Model> reference = load_if_onnx(layers.reference);
+  layers.reference_model = reference ? &*reference : nullptr;
   Inputs inputs = layers_inputs(candidate, options.input, layers);
   print_warnings(inputs.warnings);
   Measured measured{.candidate = path,
