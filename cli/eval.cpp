@@ -144,7 +144,10 @@ int run_compare(const EvalCommand& options) {
   if (parts.is_part()) return parts.write();
 
   if (options.stages && !result.interrupted) {
-    const auto own = opened.reference ? open_reference(options, reference_path, {}) : nullptr;
+    const auto own = opened.reference
+                         ? std::make_unique<OrtRunner>(opened.reference->clone(),
+                                                       compare_options.reference_runtime)
+                         : nullptr;
     result.stages = run_stages(own ? *own : *opened.reference_runner, opened.candidate,
                                compare_options.candidate_runtime, *inputs.samples, compared.io);
   }
