@@ -72,6 +72,8 @@ Validated validate(const LayersCommand& options, const fs::path& path, LayersOpt
   print_warnings(inputs.warnings);
   Measured measured{.candidate = path,
                     .reference = layers.reference,
+                    .candidate_model = &candidate,
+                    .reference_model = layers.reference_model,
                     .inputs = inputs.description,
                     .samples = inputs.samples.get(),
                     .sections = {{layers_section, inputs.samples->size()}}};
