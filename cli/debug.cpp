@@ -19,6 +19,7 @@
 #include "vernier/error.h"
 #include "vernier/exporting/tokenizer.h"
 #include "vernier/model/decoder.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"

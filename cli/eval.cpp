@@ -18,6 +18,7 @@
 #include "vernier/analysis/text/text_tasks.h"
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/compare.h"
 #include "vernier/report/graph_json.h"
 

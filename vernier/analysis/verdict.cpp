@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "vernier/model/precision.h"
+
 namespace vernier {
 namespace {
 

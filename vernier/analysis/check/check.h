@@ -12,11 +12,12 @@
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
-#include "vernier/runtime/crash.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+class ProcessEnded;
 
 struct CheckOptions {
   std::vector<std::string> only;        // ids to check; empty for all
