@@ -71,15 +71,6 @@ int explain(const CheckCommand& options) {
   return exit_pass;
 }
 
-// Empty if the file cannot be read: check then reports that as a finding.
-std::string graph_of(const std::filesystem::path& model) {
-  try {
-    return graph_json(Model::load(model));
-  } catch (const Error&) {
-    return "";
-  }
-}
-
 int run_check(const CheckCommand& options) {
   require_writable(options.output);
   if (!options.explain.empty()) return explain(options);
@@ -88,7 +79,9 @@ int run_check(const CheckCommand& options) {
   const std::filesystem::path reference = options.models.reference.empty()
                                               ? resolved.reference
                                               : resolve_reference(options.models, resolved);
-  const CheckResult result = check(resolved.model, check_options(options, reference, resolved));
+  const CheckOptions checked = check_options(options, reference, resolved);
+  const std::optional<Model> model = load_to_check(resolved.model);
+  const CheckResult result = check(resolved.model, model, checked);
   CheckSubject subject{.run = describe_run("check", resolved, reference, options.runtime),
                        .top = options.top};
   if (!options.only.empty()) subject.run.settings.emplace_back("only", options.only);
@@ -99,7 +92,7 @@ int run_check(const CheckCommand& options) {
   else
     write_result(options.output, describe_check(subject, result),
                  [&] { return check_json(subject, result); },
-                 {.graph = [&] { return graph_of(resolved.model); }});
+                 {.graph = [&] { return model ? graph_json(*model) : ""; }});
   return exit_code(result.verdict);
 }
 

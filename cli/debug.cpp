@@ -81,6 +81,8 @@ int run_debug(DebugCommand& options) {
   const std::int64_t samples = inputs.samples->size();
   Measured measured{.candidate = resolved.model,
                     .reference = reference_path,
+                    .candidate_model = &candidate,
+                    .reference_model = &reference,
                     .inputs = inputs.description,
                     .samples = inputs.samples.get(),
                     .sections = {{debug_section, samples}}};

@@ -131,6 +131,9 @@ int run_diagnose(DiagnoseCommand& options) {
       .debug = {.runtime = runner.onnx, .io = options.io},
       .runner = runner};
   diagnosis.compare.compare.io = options.io;
+  std::string graph;
+  if (shows_graph(options.output))
+    diagnosis.loaded = [&](const Model& candidate) { graph = graph_json(candidate); };
   DetailRecord detail;
   diagnosis.layers.show_pair = diagnosis.debug.show_pair = detail_recorder(options.output, detail);
   const DiagnosisResult result = [&] {
@@ -150,7 +153,7 @@ int run_diagnose(DiagnoseCommand& options) {
   if (!options.output.file.empty()) show_screen(options, subject, result);
   write_result(options.output, describe_diagnosis(subject, result),
                [&] { return diagnosis_json(subject, result); },
-               {.graph = [&] { return graph_json(load_candidate(resolved.model)); },
+               {.graph = [&] { return graph; },
                 .detail = [&] { return detail_of(detail, result, options.output.detail); }});
   return exit_code(result.verdict, result.interrupted);
 }

@@ -18,6 +18,7 @@
 #include "vernier/analysis/text/text_tasks.h"
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/compare.h"
 #include "vernier/report/graph_json.h"
 
@@ -120,6 +121,8 @@ int run_compare(const EvalCommand& options) {
       options.parts, options.output,
       {.candidate = resolved.model,
        .reference = reference_path,
+       .candidate_model = options.precision.empty() ? &opened.candidate : nullptr,
+       .reference_model = opened.compared().reference,
        .inputs = inputs.description,
        .samples = inputs.samples.get(),
        .sections = {{compare_section, inputs.samples->size() / compared.io.steps}}});
@@ -135,7 +138,8 @@ int run_compare(const EvalCommand& options) {
   if (parts.is_part()) return parts.write();
 
   if (options.stages && !result.interrupted) {
-    const auto own = opened.reference ? open_reference(options, reference_path, {}) : nullptr;
+    const Model* reference = opened.compared().reference;
+    const auto own = reference ? open_reference(options, reference_path, {}, reference) : nullptr;
     result.stages = run_stages(own ? *own : *opened.reference_runner, opened.candidate,
                                compare_options.candidate_runtime, *inputs.samples, compared.io);
   }
@@ -260,8 +264,11 @@ void refuse_options_of_other_modes(const CLI::App& command, const EvalCommand& o
 }  // namespace
 
 std::unique_ptr<Runner> open_reference(const EvalCommand& options,
-                                       const std::filesystem::path& path, const HostOptions& host) {
-  auto reference = open_runner(path, reference_runtime(options, host));
+                                       const std::filesystem::path& path, const HostOptions& host,
+                                       const Model* loaded) {
+  const RunnerOptions runtime = reference_runtime(options, host);
+  if (loaded) return std::make_unique<OrtRunner>(loaded->clone(), runtime.onnx);
+  auto reference = open_runner(path, runtime);
   print_warnings(reference->warnings());
   return reference;
 }

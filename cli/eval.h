@@ -48,9 +48,11 @@ struct EvalCommand {
   bool timings = false;
 };
 
-// Opens a reference of any format and prints its warnings.
+// Opens a reference of any format and prints its warnings. `loaded` is the model of an ONNX file;
+// null for other formats.
 std::unique_ptr<Runner> open_reference(const EvalCommand& options,
-                                       const std::filesystem::path& path, const HostOptions& host);
+                                       const std::filesystem::path& path, const HostOptions& host,
+                                       const Model* loaded = nullptr);
 
 // Runs --mode task and --mode reference for image and token tasks (eval_task.cpp).
 int run_task(const EvalCommand& options);

@@ -70,16 +70,21 @@ struct Models {
   fs::path path;  // of the model that inputs are made for
   fs::path reference_path;
   std::string precision;
+  std::optional<Model> reference_file, candidate_file;  // of ONNX; the latter unless converted
   std::unique_ptr<Runner> reference;
   std::unique_ptr<Runner> candidate;
 };
+
+const Model* pointer_to(const std::optional<Model>& model) { return model ? &*model : nullptr; }
 
 Models open_reference_alone(const EvalCommand& options, const ResolvedModel& argument) {
   Models models{.path = argument.reference.empty() ? argument.model : argument.reference};
   if (model_format(models.path) == ModelFormat::recorded)
     throw Error(fmt::format("[eval] {}: is recorded already; score it with vernier score",
                             models.path.string()));
-  models.candidate = open_reference(options, models.path, host_options(options.models, argument));
+  models.candidate_file = load_if_onnx(models.path);
+  models.candidate = open_reference(options, models.path, host_options(options.models, argument),
+                                    pointer_to(models.candidate_file));
   return models;
 }
 
@@ -93,13 +98,16 @@ Models open_models(const EvalCommand& options, const ResolvedModel& argument) {
   models.precision =
       options.precision.empty() ? std::string(precision_name(model)) : options.precision;
   models.candidate =
-      std::make_unique<OrtRunner>(std::move(model), runner_options(options.runtime).onnx);
-  if (!models.reference_path.empty())
-    models.reference =
-        open_reference(options, models.reference_path,
-                       described_by(host_options(options.models, argument),
-                                    random_samples(models.candidate->inputs(), {})->sample(0),
-                                    models.candidate->outputs()));
+      std::make_unique<OrtRunner>(model.clone(), runner_options(options.runtime).onnx);
+  if (options.precision.empty()) models.candidate_file = std::move(model);
+  if (models.reference_path.empty()) return models;
+  models.reference_file = load_if_onnx(models.reference_path);
+  models.reference =
+      open_reference(options, models.reference_path,
+                     described_by(host_options(options.models, argument),
+                                  random_samples(models.candidate->inputs(), {})->sample(0),
+                                  models.candidate->outputs()),
+                     pointer_to(models.reference_file));
   return models;
 }
 
@@ -155,6 +163,8 @@ Measured measured_of(const Models& models, const RunDescription& run, const Task
                      const TaskExamples* bank) {
   Measured measured{.candidate = models.path,
                     .reference = models.reference_path,
+                    .candidate_model = pointer_to(models.candidate_file),
+                    .reference_model = pointer_to(models.reference_file),
                     .inputs = run.inputs,
                     .sections = {{examples_section, examples.loader->blocks()}}};
   if (examples.preprocessing)

@@ -101,7 +101,7 @@ void open_other_reference(const EvalCommand& options, const ResolvedModel& argum
 }
 
 TextModels open_text_models(const EvalCommand& options, const ResolvedModel& argument,
-                            Model candidate) {
+                            const Model& candidate) {
   TextModels models;
   const std::int64_t candidate_bytes = candidate.weight_bytes();
   Decoder decoder = require_decoder(candidate, options.io.roles);
@@ -114,7 +114,7 @@ TextModels open_text_models(const EvalCommand& options, const ResolvedModel& arg
     exact.exact = true;
     models.exact = std::make_unique<OrtRunner>(candidate.clone(), exact);
   }
-  models.candidate_runner = std::make_unique<OrtRunner>(std::move(candidate), runtime_here);
+  models.candidate_runner = std::make_unique<OrtRunner>(candidate.clone(), runtime_here);
   models.candidate = std::make_unique<TextModel>(*models.candidate_runner, std::move(decoder));
   if (models.reference_path.empty() || options.mode == "reference") return models;
   RuntimeOptions runtime = options.reference_runtime;
@@ -162,10 +162,10 @@ int run_text(const EvalCommand& options) {
   require_writable(options.output);
   require_text_options(options);
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
-  Model candidate = load_candidate(argument.model, options.precision);
+  const Model candidate = load_candidate(argument.model, options.precision);
   const std::string precision(precision_name(candidate));
   const auto tokenizer = open_tokenizer(options, argument.model);
-  const TextModels models = open_text_models(options, argument, std::move(candidate));
+  const TextModels models = open_text_models(options, argument, candidate);
   TokenBlocks text = read_text(options, tokenizer, models.candidate->decoder());
   const std::int64_t most = options.input.samples.value_or(all_samples);
   if (std::ssize(text.blocks) > most) text.blocks.resize(static_cast<std::size_t>(most));
@@ -188,6 +188,8 @@ int run_text(const EvalCommand& options) {
   MeasuredParts parts(options.parts, options.output,
                       {.candidate = argument.model,
                        .reference = models.reference_path,
+                       .candidate_model = options.precision.empty() ? &candidate : nullptr,
+                       .reference_model = models.reference_file ? &*models.reference_file : nullptr,
                        .inputs = hash_of(text),
                        .sections = {{text_section, text_runs(text, evaluated.batch)}}});
   evaluated.records = parts.records();

@@ -67,7 +67,7 @@ int run_text_task(const EvalCommand& options) {
         ".arrow)",
         options.models.id.task));
   const ResolvedModel argument = resolve_model_argument(options.models.models, options.models.id);
-  Model candidate = load_candidate(argument.model, options.precision);
+  const Model candidate = load_candidate(argument.model, options.precision);
   const std::string precision(precision_name(candidate));
   const EncoderInputs inputs = find_encoder_inputs(candidate);
   fs::path reference_path;
@@ -83,7 +83,8 @@ int run_text_task(const EvalCommand& options) {
       read_text_rows(dataset, options.input.samples.value_or(default_rows));
   const std::vector<TextExample> examples =
       read_examples(task, rows, columns_of(options), evaluated.labels);
-  OrtRunner runner(std::move(candidate), runner_options(options.runtime).onnx);
+  OrtRunner runner(candidate.clone(), runner_options(options.runtime).onnx);
+  std::optional<Model> reference_model;
   std::unique_ptr<Runner> reference;
   if (!reference_path.empty()) {
     std::vector<Tensor> example;
@@ -91,9 +92,11 @@ int run_text_task(const EvalCommand& options) {
       example.push_back(make_tensor(input.name, input.dtype, {1, inputs.length.value_or(8)}));
       std::ranges::fill(example.back().bytes, std::byte{0});
     }
+    reference_model = load_if_onnx(reference_path);
     reference = open_reference(
         options, reference_path,
-        described_by(host_options(options.models, argument), example, runner.outputs()));
+        described_by(host_options(options.models, argument), example, runner.outputs()),
+        reference_model ? &*reference_model : nullptr);
   }
   evaluated.judge.bootstrap.seed = options.input.seed;
   evaluated.judge.limits =
@@ -104,6 +107,8 @@ int run_text_task(const EvalCommand& options) {
       options.parts, options.output,
       {.candidate = argument.model,
        .reference = reference_path,
+       .candidate_model = options.precision.empty() ? &candidate : nullptr,
+       .reference_model = reference_model ? &*reference_model : nullptr,
        .inputs = hash_of(rows, tokenizer),
        .sections = {{text_task_section, text_task_runs(std::ssize(examples), evaluated.batch)}}});
   evaluated.records = parts.records();

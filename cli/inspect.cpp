@@ -8,6 +8,7 @@
 #include "cli/model_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "vernier/analysis/model_argument.h"
 #include "vernier/report/inspect.h"
 
 namespace vernier::cli {
@@ -24,7 +25,7 @@ struct InspectCommand {
 };
 
 // Runs the first sample, or that of --sample-index.
-LiveTensors run_sample(const InspectCommand& options) {
+LiveTensors run_sample(const InspectCommand& options, const Model* onnx) {
   const std::filesystem::path path = options.model;
   RunnerOptions runner_settings = runner_options(options.runtime);
   runner_settings.onnx.watch = Watch::all();
@@ -35,23 +36,21 @@ LiveTensors run_sample(const InspectCommand& options) {
     if (runner_settings.host.watch == HostWatch::nothing)
       runner_settings.host.watch = HostWatch::layers;
   }
-  std::optional<Model> onnx;
-  if (format == ModelFormat::onnx) onnx = Model::load(path);
   const std::unique_ptr<Runner> runner =
       onnx ? std::make_unique<OrtRunner>(onnx->clone(), runner_settings.onnx)
            : open_runner(path, runner_settings);
   if (format == ModelFormat::recorded) {
     const std::int64_t sample = options.inputs.sample_index.value_or(0);
     runner->seek(sample);
-    LiveTensors live = watch_tensors(*runner, {}, path);
+    LiveTensors live = watch_tensors(*runner, {}, onnx);
     live.inputs = "recorded";
     live.sample = sample;
     return live;
   }
-  const Inputs inputs = make_inputs(
-      {.inputs = runner->inputs(), .path = path, .onnx = onnx ? &*onnx : nullptr}, options.inputs);
+  const Inputs inputs =
+      make_inputs({.inputs = runner->inputs(), .path = path, .onnx = onnx}, options.inputs);
   print_warnings(inputs.warnings);
-  LiveTensors live = watch_tensors(*runner, inputs.samples->sample(0), path);
+  LiveTensors live = watch_tensors(*runner, inputs.samples->sample(0), onnx);
   live.inputs = inputs.description;
   live.sample = inputs.samples->number(0);
   return live;
@@ -60,11 +59,14 @@ LiveTensors run_sample(const InspectCommand& options) {
 int run_inspect(const InspectCommand& options) {
   require_writable(options.output);
   const bool hosted = model_format(options.model) == ModelFormat::hosted;
-  const Inspection inspection = inspect(
-      options.model, hosted ? own_host(options.host, options.id, options.inputs) : HostOptions{});
+  const std::optional<Model> onnx = load_if_onnx(options.model);
+  const Inspection inspection =
+      onnx ? inspect(*onnx)
+           : inspect(options.model,
+                     hosted ? own_host(options.host, options.id, options.inputs) : HostOptions{});
   const std::string name = display_name(options.model);
   std::optional<LiveTensors> live;
-  if (options.tensors) live = run_sample(options);
+  if (options.tensors) live = run_sample(options, onnx ? &*onnx : nullptr);
   write_result(options.output, describe_inspection(name, inspection, live),
                [&] { return inspection_json(name, inspection, live); });
   return exit_pass;

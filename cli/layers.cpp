@@ -66,10 +66,14 @@ Validated validate_recorded(const LayersCommand& options, const fs::path& candid
 
 Validated validate(const LayersCommand& options, const fs::path& path, LayersOptions layers) {
   const Model candidate = load_candidate(path);
+  const std::optional<Model> reference = load_if_onnx(layers.reference);
+  layers.reference_model = reference ? &*reference : nullptr;
   Inputs inputs = layers_inputs(candidate, options.input, layers);
   print_warnings(inputs.warnings);
   Measured measured{.candidate = path,
                     .reference = layers.reference,
+                    .candidate_model = &candidate,
+                    .reference_model = layers.reference_model,
                     .inputs = inputs.description,
                     .samples = inputs.samples.get(),
                     .sections = {{layers_section, inputs.samples->size()}}};

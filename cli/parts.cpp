@@ -81,8 +81,10 @@ PartHeader header_of(const CLI::App& command, const Measured& measured) {
   const auto add = [&](const char* name, std::string value) {
     if (!value.empty()) header.facts.emplace_back(name, std::move(value));
   };
-  if (!measured.candidate.empty()) add("candidate", model_hash(measured.candidate));
-  if (!measured.reference.empty()) add("reference", model_hash(measured.reference));
+  if (!measured.candidate.empty())
+    add("candidate", model_hash(measured.candidate, measured.candidate_model));
+  if (!measured.reference.empty())
+    add("reference", model_hash(measured.reference, measured.reference_model));
   add("inputs", measured.inputs);
   if (measured.samples && measured.samples->size() > 0)
     add("first sample", hash_of(measured.samples->sample(0)));

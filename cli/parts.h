@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "vernier/analysis/parts/part_file.h"
 #include "vernier/data/samples.h"
+#include "vernier/model/model.h"
 
 namespace vernier::cli {
 
@@ -34,7 +35,9 @@ bool is_part_argument(const std::string& argument);
 
 // What a command is about to measure.
 struct Measured {
-  std::filesystem::path candidate, reference;    // may be empty
+  std::filesystem::path candidate, reference;  // may be empty
+  // The models of these files, unchanged; null if they are not loaded.
+  const Model *candidate_model = nullptr, *reference_model = nullptr;
   std::string inputs;                            // description of the inputs
   Samples* samples = nullptr;                    // the first sample is hashed; may be null
   std::map<std::string, std::int64_t> sections;  // number of samples per section

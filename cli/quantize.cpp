@@ -57,11 +57,13 @@ QuantizeOptions quantize_options(const QuantizeCommand& options) {
   return result;
 }
 
-MeasuredParts checkpoint_of(const QuantizeCommand& options, const CalibrationData& data) {
+MeasuredParts checkpoint_of(const QuantizeCommand& options, const Model& model,
+                            const CalibrationData& data) {
   return {options.parts,
           options.output,
           {.candidate = options.model,
            .reference = {},
+           .candidate_model = &model,
            .inputs = data.inputs.description,
            .samples = data.inputs.samples.get(),
            .sections = {}}};
@@ -100,7 +102,7 @@ int run_quantize(QuantizeCommand& options) {
   const Model model = Model::load(options.model);
   CalibrationData data = calibration_data(model, options.input);
   print_warnings(data.inputs.warnings);
-  MeasuredParts checkpoint = checkpoint_of(options, data);
+  MeasuredParts checkpoint = checkpoint_of(options, model, data);
   analysis.records = checkpoint.records();
   QuantizeResult result = with_progress("quantizing", [&](Progress progress) {
     analysis.progress = std::move(progress);

@@ -41,8 +41,9 @@ int run_quantize(QuantizeCommand& options);
 QuantizeOptions quantize_options(const QuantizeCommand& options);
 // Throws Error if options of block-wise weights are given and none of the precisions has 4 bits.
 void require_blocks(const QuantizeCommand& options, std::span<const std::string> precisions);
-// The checkpoint of a command. `options` must outlive it.
-MeasuredParts checkpoint_of(const QuantizeCommand& options, const CalibrationData& data);
+// The checkpoint of a command on `model`. `options` must outlive it.
+MeasuredParts checkpoint_of(const QuantizeCommand& options, const Model& model,
+                            const CalibrationData& data);
 RunDescription quantize_run(const std::string& name, const QuantizeCommand& options,
                             const CalibrationData& data);
 

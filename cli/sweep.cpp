@@ -73,7 +73,7 @@ int run_sweep(SweepCommand& options) {
                     "--dataset",
                     model.name()));
   print_warnings(data.inputs.warnings);
-  MeasuredParts checkpoint = checkpoint_of(command, data);
+  MeasuredParts checkpoint = checkpoint_of(command, model, data);
   require_blocks(command, options.precisions);
   QuantizeOptions quantize = quantize_options(command);
   quantize.records = checkpoint.records();

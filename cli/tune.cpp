@@ -102,7 +102,7 @@ int run_tune(TuneCommand& options) {
     throw Error(fmt::format("[tune] {}: a target is reached on data; give --data or --dataset",
                             model.name()));
   print_warnings(data.inputs.warnings);
-  MeasuredParts checkpoint = checkpoint_of(command, data);
+  MeasuredParts checkpoint = checkpoint_of(command, model, data);
   TuneResult result = with_progress("tuning", [&](Progress progress) {
     return tune_model(model, *data.inputs.samples, options, checkpoint.records(),
                       std::move(progress));

@@ -52,6 +52,8 @@ LayersResult layers(const fs::path& reference, const fs::path& candidate, const 
   if (model_format(candidate) == ModelFormat::recorded)
     return validate_recorded_layers(candidate, options);
   const Model model = load_candidate(candidate);
+  const std::optional<Model> original = load_if_onnx(reference);
+  options.reference_model = original ? &*original : nullptr;
   InputSpec spec = with_default(inputs, 1);
   spec.default_distribution = Distribution::normal;
   options.real_inputs = has_real_inputs(inputs);

@@ -49,4 +49,8 @@ CheckResult check(const std::filesystem::path& reference, const std::filesystem:
 TaskResult evaluate(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                     const InputSpec& inputs, const EvaluateOptions& options);
 
+// What is wrong, where, and what brings it back? diagnose(reference, candidate, inputs, options),
+// declared in diagnosis.h, asks the questions above in turn, until the cause is known. Uses one
+// sample unless `inputs` says otherwise.
+
 }  // namespace vernier

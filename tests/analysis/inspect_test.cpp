@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
+#include "vernier/analysis/model_argument.h"
 #include "vernier/version.h"
 
 namespace vernier {
@@ -20,7 +21,8 @@ LiveTensors run_watched(const std::filesystem::path& path, const std::vector<Ten
   RunnerOptions options;
   options.onnx.watch = Watch::all();
   options.torch.watch_leaves = true;
-  return watch_tensors(*open_runner(path, options), inputs, path);
+  const std::optional<Model> onnx = load_if_onnx(path);
+  return watch_tensors(*open_runner(path, options), inputs, onnx ? &*onnx : nullptr);
 }
 
 TEST(Inspect, an_onnx_file_is_summed_up) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tests/failure_texts.h"
+#include "vernier/model/precision.h"
 
 namespace vernier {
 namespace {

@@ -6,6 +6,7 @@
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/verdict.h"
 #include "vernier/tensor/npz.h"
 

@@ -12,6 +12,7 @@
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/data/npz_batches.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
 

@@ -25,6 +25,7 @@ using testing::CompletedProcess;
 using testing::expect_error;
 using testing::expect_valid_json;
 using ::testing::HasSubstr;
+using testing::read_text;
 using testing::run_vernier;
 
 // In exact arithmetic: what this CPU's kernels make of it is no part of the answer.
@@ -755,6 +756,16 @@ TEST(DiagnoseCommand, a_candidate_that_is_no_model_is_the_cause_whatever_the_ref
     EXPECT_EQ(cause_of(outcome).subject, "unreadable-file");
     EXPECT_EQ(answer_of(outcome, "soundness"), "bad");
   }
+}
+
+TEST(DiagnoseCommand, a_candidate_that_is_no_model_has_a_page_without_a_graph) {
+  const TemporaryDirectory folder;
+  const std::string broken = folder / "broken.onnx", page = folder / "page.html";
+  std::ofstream(broken) << "no model";
+  const CompletedProcess outcome =
+      run_vernier({"diagnose", broken, mnist + "mnist_cnn.onnx", "-o", page});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_NE(read_text(page).find("unreadable-file"), std::string::npos);
 }
 
 TEST(DiagnoseCommand, a_file_that_is_not_there_is_an_error) {

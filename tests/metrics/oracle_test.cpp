@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "tests/oracle/numpy.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {

@@ -7,6 +7,7 @@
 
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
+#include "vernier/metrics/kernels.h"
 
 namespace vernier {
 namespace {

@@ -1,4 +1,5 @@
 #include "vernier/model/projections.h"
+#include "vernier/model/index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 """The folders of vernier/ may include each other in one direction only."""
 
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -20,6 +21,11 @@ BELOW = {
 # Libraries that a change of version or of choice should touch in few places: never in a header.
 PRIVATE_LIBRARIES = ("onnxruntime", "torch/", "ATen/", "c10/", "google/protobuf/", "nlohmann/")
 
+
+# Their names, which an installed header may not use, not even declared in advance.
+PRIVATE_NAMES = re.compile(r"\b(?:Ort|vernier_onnx|nlohmann|torch|at|google)\s*(?:::|\{)")
+# A Model is made of ONNX's own messages; it only declares their names.
+SHOWS_ONNX = "vernier/model/model.h"
 
 # The library in one header: it may include everything, and nothing includes it.
 UMBRELLA = ("vernier/vernier.h", "vernier/vernier.cpp")
@@ -49,6 +55,26 @@ def leaked_libraries(root):
                 yield f"{path} includes {included}"
 
 
+def installed_headers(root):
+    """What vernier.h reaches, as cmake/InstallHeaders.cmake finds it."""
+    waiting, found = [UMBRELLA[0]], set()
+    while waiting:
+        header = waiting.pop()
+        if header not in found:
+            found.add(header)
+            waiting += [path for path in includes(root / header) if path.startswith("vernier/")]
+    return sorted(found)
+
+
+def private_names(root):
+    for header in installed_headers(root):
+        if header == SHOWS_ONNX:
+            continue
+        for line in (root / header).read_text(encoding="utf-8").splitlines():
+            if PRIVATE_NAMES.search(line.split("//")[0]):
+                yield f"{header}: {line.strip()}"
+
+
 class IncludeDirections(unittest.TestCase):
     def test_every_folder_of_the_library_has_its_place(self):
         folders = {folder_of(path) for path in sources(ROOT, ["vernier"])} - {""}
@@ -59,6 +85,28 @@ class IncludeDirections(unittest.TestCase):
 
     def test_no_header_shows_a_library_that_is_ours_to_hide(self):
         self.assertEqual(list(leaked_libraries(ROOT)), [])
+
+    def test_no_installed_header_names_a_private_library(self):
+        self.assertEqual(list(private_names(ROOT)), [])
+
+    def test_implementation_is_not_installed(self):
+        private = {"vernier/activity.h", "vernier/metrics/kernels.h", "vernier/model/graph.h",
+                   "vernier/model/index.h", "vernier/model/insert_switches.h",
+                   "vernier/runtime/crash.h"}
+        self.assertEqual(private & set(installed_headers(ROOT)), set())
+        for header in private:
+            self.assertTrue((ROOT / header).exists(), header)
+
+    def test_private_names_are_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "vernier").mkdir()
+            (root / "vernier/vernier.h").write_text('#include "vernier/a.h"\n')
+            (root / "vernier/a.h").write_text(
+                "// Ort::Session\nnamespace Ort {\nformat::Any f(at::Tensor);\n")
+            (root / "vernier/other.h").write_text("Ort::Env environment();\n")
+            self.assertEqual(list(private_names(root)), [
+                "vernier/a.h: namespace Ort {", "vernier/a.h: format::Any f(at::Tensor);"])
 
     def test_wrong_includes_are_found(self):
         with tempfile.TemporaryDirectory() as folder:

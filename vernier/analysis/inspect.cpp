@@ -15,18 +15,6 @@ namespace {
 
 using OperatorNames = std::unordered_map<std::string, std::string>;
 
-Inspection inspect_onnx(const std::filesystem::path& path) {
-  const Model model = Model::load(path);
-  Inspection inspection{.format = ModelFormat::onnx,
-                        .inputs = model.inputs(),
-                        .outputs = model.outputs(),
-                        .other_inputs = model.other_inputs(),
-                        .other_outputs = model.other_outputs(),
-                        .onnx = summarize(model)};
-  inspection.weights = inspection.onnx->weights;
-  return inspection;
-}
-
 std::vector<WeightTotal> parameter_totals(const Runner& runner) {
   std::vector<WeightTotal> totals;
   for (const TensorSpec& parameter : runner.parameters()) {
@@ -72,8 +60,8 @@ OperatorNames onnx_operators(const Model& model) {
   return operators;
 }
 
-OperatorNames operators_of(const Runner& runner, const std::filesystem::path& path) {
-  if (model_format(path) == ModelFormat::onnx) return onnx_operators(Model::load(path));
+OperatorNames operators_of(const Runner& runner, const Model* onnx) {
+  if (onnx) return onnx_operators(*onnx);
   OperatorNames operators;
   for (const WatchedTensor& leaf : runner.watched()) operators.emplace(leaf.name, leaf.type);
   return operators;
@@ -107,12 +95,23 @@ class TensorWatcher {
 
 }  // namespace
 
+Inspection inspect(const Model& model) {
+  Inspection inspection{.format = ModelFormat::onnx,
+                        .inputs = model.inputs(),
+                        .outputs = model.outputs(),
+                        .other_inputs = model.other_inputs(),
+                        .other_outputs = model.other_outputs(),
+                        .onnx = summarize(model)};
+  inspection.weights = inspection.onnx->weights;
+  return inspection;
+}
+
 Inspection inspect(const std::filesystem::path& path, const HostOptions& host) {
   const ModelFormat format = model_format(path);
   RunnerOptions watching{.torch = {.watch_leaves = true}, .host = host};
   if (host.watch == HostWatch::nothing) watching.host.watch = HostWatch::layers;
   switch (format) {
-    case ModelFormat::onnx: return inspect_onnx(path);
+    case ModelFormat::onnx: return inspect(Model::load(path));
     case ModelFormat::torchscript:
     case ModelFormat::hosted: return inspect_torch(format, *open_runner(path, watching));
     case ModelFormat::recorded: break;
@@ -120,9 +119,8 @@ Inspection inspect(const std::filesystem::path& path, const HostOptions& host) {
   return inspect_recorded(path);
 }
 
-LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs,
-                          const std::filesystem::path& path) {
-  TensorWatcher watcher(operators_of(runner, path));
+LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs, const Model* onnx) {
+  TensorWatcher watcher(operators_of(runner, onnx));
   for (const Tensor& input : inputs) watcher.add(input);
   const std::vector<Tensor> outputs =
       runner.run(inputs, [&](const TensorView& tensor) { watcher.add(tensor); });

@@ -26,6 +26,7 @@ struct Inspection {
   std::vector<std::string> warnings;
 };
 
+Inspection inspect(const Model& model);
 // `host` says how a host runs a model that is not a file.
 Inspection inspect(const std::filesystem::path& path, const HostOptions& host = {});
 
@@ -47,8 +48,8 @@ struct LiveTensors {
   int first_inf = -1;
 };
 
-// The tensors of one run. The runner must have been opened with everything watched.
-LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs,
-                          const std::filesystem::path& path);
+// The tensors of one run. The runner must have been opened with everything watched; `onnx` is the
+// model that it runs, null for other formats.
+LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs, const Model* onnx);
 
 }  // namespace vernier

@@ -110,6 +110,11 @@ Model load_candidate(const fs::path& path, const std::string& precision) {
                           path.string(), precision_name(found), precision, precision));
 }
 
+std::optional<Model> load_if_onnx(const fs::path& path) {
+  if (model_format(path) != ModelFormat::onnx) return std::nullopt;
+  return Model::load(path);
+}
+
 std::vector<TensorSpec> declared_inputs(const fs::path& path) {
   const ModelFormat format = model_format(path);
   if (format == ModelFormat::onnx) return Model::load(path).inputs();

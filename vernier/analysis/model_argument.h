@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ std::filesystem::path resolve_reference(const std::string& named, const Resolved
 // The candidate in the requested precision ("": as it is). Throws Error if the file is not an ONNX
 // model, or cannot be converted.
 Model load_candidate(const std::filesystem::path& path, const std::string& precision = "");
+
+// The model of an ONNX file; nullopt for other formats.
+std::optional<Model> load_if_onnx(const std::filesystem::path& path);
 
 // The inputs that a model's file declares: an ONNX model, or the sidecar of a TorchScript module.
 // Empty if there is no declaration.

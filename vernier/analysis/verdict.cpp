@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "vernier/model/precision.h"
+
 namespace vernier {
 namespace {
 

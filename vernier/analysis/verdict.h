@@ -9,10 +9,11 @@
 #include <vector>
 
 #include "vernier/analysis/limits.h"
-#include "vernier/model/precision.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
+
+enum class Precision;
 
 // The only place that judges: every command measures, and asks here what its numbers mean.
 // Sentences are made in report/verdict.h.

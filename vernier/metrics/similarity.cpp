@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/non_finite.h"
 #include "vernier/metrics/ulp.h"
 #include "vernier/tensor/convert.h"

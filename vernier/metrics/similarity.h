@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/statistics.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
+
+struct NoiseSums;
+struct PairSums;
 
 // How close a candidate is to its reference. The defaults are the values for identical tensors, and
 // for empty ones. A NaN on either side makes all dependent metrics NaN. Formulas: docs/metrics.md.

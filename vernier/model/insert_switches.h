@@ -8,6 +8,7 @@
 
 #include "vernier/model/model.h"
 #include "vernier/model/quantization.h"
+#include "vernier/model/unswitched.h"
 
 namespace vernier {
 
@@ -38,14 +39,6 @@ struct Switch {
   int reader_input = -1;                 // weights: which input of `reader` it is
   int channel_axis = 0;                  // weights: axis of the output channels; -1 is the last
   std::optional<RealRange> folded = {};  // range of the Relu or Clip folded into the quantizer
-};
-
-// Something quantized that has no switch: it is always as in the file.
-struct Unswitched {
-  enum class Reason { no_float_counterpart, unknown_operator };
-  Reason reason = Reason::unknown_operator;
-  std::string subject;  // a weight, an activation or a node
-  bool operator==(const Unswitched&) const = default;
 };
 
 // A model with switches inserted, otherwise unchanged.

@@ -11,6 +11,8 @@
 #include <optional>
 #include <set>
 
+#include "vernier/model/index.h"
+
 namespace vernier {
 namespace {
 

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/model/index.h"
-
 namespace vernier {
+
+class ModelIndex;
 
 // The part of a transformer that computes a tensor.
 enum class Projection {

@@ -29,8 +29,6 @@ struct QuantizedActivation {
   bool operator==(const QuantizedActivation&) const = default;
 };
 
-enum class WeightForm { dequantized, fake_quantized, q_operator, integer_operator, n_bits };
-
 // A quantized weight.
 struct QuantizedWeight {
   std::string name;  // of the stored initializer; of the float one if fake-quantized

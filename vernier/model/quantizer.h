@@ -11,6 +11,9 @@ namespace vernier {
 enum class Granularity { per_tensor, per_channel, blockwise };
 std::string_view granularity_name(Granularity granularity);
 
+// How a model holds a quantized weight.
+enum class WeightForm { dequantized, fake_quantized, q_operator, integer_operator, n_bits };
+
 // real = (stored - zero_point) * scale.
 struct Quantizer {
   DType dtype = DType::u8;           // of the stored numbers

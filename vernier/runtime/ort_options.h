@@ -5,10 +5,6 @@
 #include <string>
 #include <vector>
 
-namespace Ort {
-struct SessionOptions;
-}
-
 namespace vernier {
 
 // Which tensors the observer is shown.
@@ -62,9 +58,5 @@ std::string provider_name(std::string provider);
 
 // Whether the provider is the CPU's, in any spelling.
 bool is_cpu(const std::string& provider);
-
-// Session options with the threads, execution provider and settings of `options`. Throws Error if
-// the provider cannot be used.
-Ort::SessionOptions session_options(const OrtOptions& options, Optimization level);
 
 }  // namespace vernier

@@ -6,6 +6,7 @@
 
 #include "vernier/error.h"
 #include "vernier/model/model.h"
+#include "vernier/runtime/ort_options.h"
 
 namespace Ort {
 struct Env;
@@ -20,6 +21,10 @@ namespace vernier {
 // The process's ONNX Runtime environment, without telemetry; its log is collected for
 // runtime_messages(). Call this before using any other part of ONNX Runtime.
 const Ort::Env& ort_environment();
+
+// Session options with the threads, execution provider and settings of `options`. Throws Error if
+// the provider cannot be used.
+Ort::SessionOptions session_options(const OrtOptions& options, Optimization level);
 
 // Maps the external data files of the model's weights. Throws Error for a file outside the model's
 // folder. ONNX Runtime reads weights from these files during each run, so check afterwards that

@@ -7,6 +7,7 @@
 #include "tests/injected_faults.h"
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/verdict.h"
 
 namespace vernier {

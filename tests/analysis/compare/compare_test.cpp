@@ -10,6 +10,7 @@
 #include "vernier/analysis/compare/compared_sample.h"
 #include "vernier/analysis/parts/records.h"
 #include "vernier/error.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/recorded_runner.h"
 #include "vernier/tensor/npz.h"
 

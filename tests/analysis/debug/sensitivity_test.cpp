@@ -8,6 +8,7 @@
 #include "tests/onnx_edits.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
+#include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {

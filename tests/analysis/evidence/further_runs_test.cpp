@@ -7,6 +7,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/data/numpy_random.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/verdict.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"

@@ -10,6 +10,7 @@
 #include "tests/shared_data.h"
 #include "vernier/analysis/inputs/inputs.h"
 #include "vernier/data/npz_batches.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/switchboard.h"

@@ -128,47 +128,42 @@ Findings check_model(const Model& model, const CheckOptions& options) {
   return findings;
 }
 
-// A file that cannot be read is itself a finding.
-Findings check_file(const std::filesystem::path& path, const CheckOptions& options) {
-  std::optional<Model> model;
-  try {
-    model = Model::load(path);
-  } catch (const Error&) {
-    if (auto oversized = check_file_size(path)) return {*std::move(oversized)};
-    return {make_finding("unreadable-file", {}, "the file is damaged, or not an ONNX model")};
-  }
-  return check_model(*model, options);
+Findings unreadable(const std::filesystem::path& path) {
+  if (auto oversized = check_file_size(path)) return {*std::move(oversized)};
+  return {make_finding("unreadable-file", {}, "the file is damaged, or not an ONNX model")};
 }
 
-// Starts the host of a hosted reference, on the first sample. check_file() reports a model that
-// cannot be read.
-CheckOptions with_host(CheckOptions options, const std::filesystem::path& path) {
-  if (options.reference.empty() || model_format(options.reference) != ModelFormat::hosted)
-    return options;
-  std::optional<Model> model;
+std::shared_ptr<const Model> load_reference(const std::filesystem::path& path) {
   try {
-    model = Model::load(path);
+    return std::make_shared<const Model>(Model::load(path));
   } catch (const Error&) {
-    return options;
+    return nullptr;
   }
+}
+
+// Loads an ONNX reference, or starts the host of a hosted one on the first sample.
+CheckOptions with_reference(CheckOptions options, const Model& model) {
+  if (options.reference.empty()) return options;
+  const ModelFormat format = model_format(options.reference);
+  if (format == ModelFormat::onnx) options.reference_model = load_reference(options.reference);
+  if (format != ModelFormat::hosted) return options;
   const auto samples =
-      options.samples ? options.samples(*model)
-                      : random_samples(model->inputs(), {.index_lengths = index_lengths(*model)});
-  RunnerOptions runner{.host = described_by(options.host, samples->sample(0), model->outputs())};
+      options.samples ? options.samples(model)
+                      : random_samples(model.inputs(), {.index_lengths = index_lengths(model)});
+  RunnerOptions runner{.host = described_by(options.host, samples->sample(0), model.outputs())};
   runner.host.watch = HostWatch::layers;  // leaves help to compare weights of batch norms
   options.hosted = open_runner(options.reference, runner);
   return options;
 }
 
-// Compares with the reference's weights; nullopt if either model cannot be read.
-std::optional<WeightEvidence> compare_weights(const std::filesystem::path& path,
-                                              const CheckOptions& options) {
+// Compares with the reference's weights; nullopt if they cannot be read.
+std::optional<WeightEvidence> compare_weights(const Model& model, const CheckOptions& options) {
   if (options.reference.empty() || !options.weight_evidence) return std::nullopt;
   try {
-    const Model model = Model::load(path);
     const ModelIndex index(model);
-    if (model_format(options.reference) == ModelFormat::onnx)
-      return compare_weights_of(ModelIndex(Model::load(options.reference)), index);
+    if (options.reference_model)
+      return compare_weights_of(ModelIndex(*options.reference_model), index);
+    if (model_format(options.reference) == ModelFormat::onnx) return std::nullopt;
     if (options.hosted) return compare_weights_of(*options.hosted, index);
     const RunnerOptions watching{.torch = {.watch_leaves = true}};
     return compare_weights_of(*open_runner(options.reference, watching), index);
@@ -201,17 +196,31 @@ std::int64_t CheckResult::count(Severity severity) const {
   return std::ranges::count(findings, severity, &Finding::severity);
 }
 
-CheckResult check(const std::filesystem::path& path, const CheckOptions& given) {
-  require_ids(given);
+std::optional<Model> load_to_check(const std::filesystem::path& path) {
   require_onnx(path);
+  try {
+    return Model::load(path);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
+  require_ids(options);
+  return check(path, load_to_check(path), options);
+}
+
+CheckResult check(const std::filesystem::path& path, const std::optional<Model>& model,
+                  const CheckOptions& given) {
+  require_ids(given);
   if (!given.reference.empty()) model_format(given.reference);  // throws if unsupported
-  const CheckOptions options = with_host(given, path);
-  CheckResult result{.findings = check_file(path, options)};
+  const CheckOptions options = model ? with_reference(given, *model) : given;
+  CheckResult result{.findings = model ? check_model(*model, options) : unreadable(path)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
   result.findings = grouped(std::move(result.findings));
   std::ranges::stable_sort(result.findings, {}, rank);
   result.verdict = judge(result, options.strict);
-  result.weights = compare_weights(path, options);
+  if (model) result.weights = compare_weights(*model, options);
   if (result.weights) result.verdict = with_weights(std::move(result.verdict), *result.weights);
   return result;
 }

@@ -12,11 +12,12 @@
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
-#include "vernier/runtime/crash.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+class ProcessEnded;
 
 struct CheckOptions {
   std::vector<std::string> only;        // ids to check; empty for all
@@ -30,7 +31,9 @@ struct CheckOptions {
   bool strict = false;          // warnings fail as well
   bool weight_evidence = true;  // fail if the reference has other weights
   OrtOptions runtime;
-  std::shared_ptr<Runner> hosted = {};  // set by check(), to start the host only once
+  // Set by check(), to start the host and to parse an ONNX reference only once.
+  std::shared_ptr<Runner> hosted = {};
+  std::shared_ptr<const Model> reference_model = {};  // null if it cannot be read
   // Runs every trial in a forked process, so that a kernel that crashes is a finding.
   bool isolated = false;
   double trial_seconds = 60;  // timeout of a run in such a process; 0 for none
@@ -48,5 +51,12 @@ struct CheckResult {
 // Checks an ONNX file for everything that explanations() lists. Defects of the file are findings;
 // throws Error for a missing file, unknown ids, and an unusable reference or samples.
 CheckResult check(const std::filesystem::path& model, const CheckOptions& options = {});
+
+// The model to check; nullopt if the file is damaged, which is a finding. Throws Error for a
+// missing file and for other formats.
+std::optional<Model> load_to_check(const std::filesystem::path& path);
+// check() of a model that load_to_check() has loaded.
+CheckResult check(const std::filesystem::path& path, const std::optional<Model>& model,
+                  const CheckOptions& options);
 
 }  // namespace vernier

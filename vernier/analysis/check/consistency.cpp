@@ -100,7 +100,11 @@ std::string difference(const PairResult& pair, Precision precision, double toler
 // The reference runs in a process of its own if the model does.
 std::shared_ptr<Runner> open_reference(const CheckOptions& options) {
   if (options.hosted) return options.hosted;
-  const auto open = [path = options.reference] { return open_runner(path); };
+  const auto open = [path = options.reference,
+                     model = options.reference_model]() -> std::unique_ptr<Runner> {
+    if (model) return std::make_unique<OrtRunner>(model->clone());
+    return open_runner(path);
+  };
   return options.isolated ? open_isolated(open) : open();
 }
 

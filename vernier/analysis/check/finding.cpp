@@ -8,13 +8,6 @@
 #include "vernier/analysis/check/explanations.h"
 
 namespace vernier {
-namespace {
-
-std::string in_subgraph(const GraphIndex& graph, const std::string& name) {
-  return graph.path().empty() ? name : graph.path() + "/" + name;
-}
-
-}  // namespace
 
 std::string_view severity_name(Severity severity) {
   switch (severity) {
@@ -41,14 +34,6 @@ Finding make_finding(std::string_view id, Subject subject, std::string evidence)
           text.severity,
           std::string(text.remedy),
           {}};
-}
-
-Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node) {
-  return {SubjectKind::node, in_subgraph(graph, node_label(node))};
-}
-
-Subject tensor_subject(const GraphIndex& graph, const std::string& tensor) {
-  return {SubjectKind::tensor, in_subgraph(graph, tensor)};
 }
 
 void append(Findings& findings, Findings more) {

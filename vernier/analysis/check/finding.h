@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -41,10 +40,6 @@ using Findings = std::vector<Finding>;
 
 // A finding with the severity and remedy of the explanation of `id`.
 Finding make_finding(std::string_view id, Subject subject, std::string evidence);
-
-// A node or tensor of one of the model's graphs.
-Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node);
-Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
 
 void append(Findings& findings, Findings more);
 

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "vernier/analysis/check/float_limits.h"
+#include "vernier/analysis/check/subject.h"
 #include "vernier/error.h"
 #include "vernier/metrics/tensor_statistics.h"
 #include "vernier/model/onnx_type.h"

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "vernier/analysis/check/float_limits.h"
+#include "vernier/analysis/check/subject.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization.h"
 #include "vernier/model/quantizer.h"

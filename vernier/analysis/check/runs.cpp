@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "vernier/analysis/check/groups.h"
+#include "vernier/analysis/check/subject.h"
 #include "vernier/data/input_shape.h"
 #include "vernier/data/random.h"
 #include "vernier/error.h"

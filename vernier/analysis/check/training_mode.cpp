@@ -1,4 +1,5 @@
 #include "vernier/analysis/check/groups.h"
+#include "vernier/analysis/check/subject.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>

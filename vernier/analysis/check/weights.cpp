@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "vernier/analysis/check/float_limits.h"
+#include "vernier/analysis/check/subject.h"
 #include "vernier/error.h"
 #include "vernier/model/blocks.h"
 #include "vernier/model/onnx_type.h"

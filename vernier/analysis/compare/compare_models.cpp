@@ -276,12 +276,12 @@ void add_static_evidence(Evidence& evidence, const FloatReference& reference,
 
 OpenedModels open_models(Model candidate, const std::filesystem::path& reference,
                          const InputSpec& spec, CompareModelsOptions& options,
-                         RunnerOptions reference_options) {
+                         RunnerOptions reference_options, std::optional<Model> reference_model) {
   CompareOptions& compared = options.compare;
   complete_options(compared, precision_of(candidate), has_real_inputs(spec));
-  OpenedModels opened{.candidate = std::move(candidate)};
+  OpenedModels opened{.candidate = std::move(candidate), .reference = std::move(reference_model)};
   const ModelFormat format = model_format(reference);
-  if (format == ModelFormat::onnx) opened.reference = Model::load(reference);
+  if (format == ModelFormat::onnx && !opened.reference) opened.reference = Model::load(reference);
   // Leaves are watched only to know which norm is behind which weight.
   reference_options.torch.watch_leaves = true;
   reference_options.host.watch = HostWatch::layers;

@@ -44,10 +44,11 @@ struct OpenedModels {
 
 // Opens a reference of any format and makes the inputs; a live model is told what it will be fed.
 // Completes the options: sets the default limits of the candidate's precision if there are none,
-// and whether the inputs are real.
+// and whether the inputs are real. `reference_model` is an ONNX reference that is loaded already.
 OpenedModels open_models(Model candidate, const std::filesystem::path& reference,
                          const InputSpec& spec, CompareModelsOptions& options,
-                         RunnerOptions reference_options = {});
+                         RunnerOptions reference_options = {},
+                         std::optional<Model> reference_model = std::nullopt);
 
 // compare() with everything that a verdict can rest on: the weights of both models, the candidate
 // in exact arithmetic if it is quantized, how its calibration ranges fit the inputs, and what goes

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "vernier/analysis/inputs/pick_inputs.h"
+#include "vernier/analysis/model_argument.h"
 #include "vernier/error.h"
 
 namespace vernier {
@@ -34,9 +35,9 @@ Inputs inputs_for(const std::vector<TensorSpec>& specs, const fs::path& path, co
 OpenedRunners open_both(const fs::path& reference, const fs::path& candidate, const InputSpec& spec,
                         const CompareRunnersOptions& options) {
   OpenedRunners opened;
-  std::optional<Model> onnx;
-  if (model_format(reference) == ModelFormat::onnx) onnx = Model::load(reference);
-  opened.reference = open_runner(reference, options.reference);
+  const std::optional<Model> onnx = load_if_onnx(reference);
+  opened.reference = onnx ? std::make_unique<OrtRunner>(onnx->clone(), options.reference.onnx)
+                          : open_runner(reference, options.reference);
   std::vector<TensorSpec> specs = opened.reference->inputs();
   if (specs.empty()) {
     opened.candidate = open_runner(candidate, options.candidate);

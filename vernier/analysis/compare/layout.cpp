@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/permute.h"
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "vernier/model/precision.h"
+
 namespace vernier {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "vernier/analysis/pairing/counterpart.h"
+#include "vernier/analysis/pairing/clip_range.h"
 #include "vernier/model/quantizer.h"
 
 namespace vernier {

@@ -16,6 +16,7 @@
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/error.h"
 #include "vernier/model/decoder.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/tensor/convert.h"
 

@@ -22,7 +22,7 @@
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
 #include "vernier/model/projections.h"
-#include "vernier/model/quantization.h"
+#include "vernier/model/quantizer.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {

@@ -10,10 +10,12 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/bootstrap.h"
-#include "vernier/model/insert_switches.h"
+#include "vernier/model/unswitched.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+struct SwitchedModel;
 
 // The effect of a node's quantizers (on its weights and its output) on the model's outputs.
 struct NodeSensitivity {

@@ -8,6 +8,7 @@
 
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/error.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/metrics/token_scores.h"

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "vernier/analysis/pairing/weight_counterpart.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/blocks.h"
 #include "vernier/tensor/convert.h"

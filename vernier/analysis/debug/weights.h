@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "vernier/analysis/debug/debug.h"
+#include "vernier/model/index.h"
+#include "vernier/model/quantization.h"
 
 namespace vernier {
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,9 +39,15 @@ double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samp
 // models cannot be why they differ.
 const Finding* own_error(const CheckResult& check, const CheckResult* other);
 
+// A file as load_to_check() loads it.
+struct ModelFile {
+  std::filesystem::path path;
+  std::optional<Model> model = std::nullopt;
+};
+
 // Whether both models can be run; if not, nothing else can be asked.
-bool ask_soundness(DiagnosisResult& result, const std::filesystem::path& reference_path,
-                   const std::filesystem::path& candidate, const DiagnosisOptions& options);
+bool ask_soundness(DiagnosisResult& result, const ModelFile& reference_file,
+                   const ModelFile& candidate, const DiagnosisOptions& options);
 
 // Weights, inputs, outputs, and the effect of this CPU's kernels.
 void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples& samples,

@@ -149,11 +149,16 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
                          const InputSpec& inputs, DiagnosisOptions options) {
   DiagnosisResult result{.quick = options.quick};
   for (const Question question : questions) result.answers.push_back({question});
-  if (!ask_soundness(result, reference, candidate, options)) return result;
-  options.layers.reference = reference;
-  const OpenedModels opened =
-      open_models(load_candidate(candidate), reference, inputs, options.compare, options.runner);
+  ModelFile candidate_file{candidate, load_to_check(candidate)}, reference_file{reference};
+  if (model_format(reference) == ModelFormat::onnx) reference_file.model = load_to_check(reference);
+  if (candidate_file.model && options.loaded) options.loaded(*candidate_file.model);
+  if (!ask_soundness(result, reference_file, candidate_file, options)) return result;
+  const OpenedModels opened = open_models(
+      candidate_file.model ? *std::move(candidate_file.model) : load_candidate(candidate),
+      reference, inputs, options.compare, options.runner, std::move(reference_file.model));
   const ComparedModels models = opened.compared();
+  options.layers.reference = reference;
+  options.layers.reference_model = models.reference;
   Samples& samples = *opened.inputs.samples;
   result.inputs = opened.inputs.description;
   result.warnings = opened.inputs.warnings;

@@ -36,15 +36,15 @@ const Finding* own_error(const CheckResult& check, const CheckResult* other) {
   return error == check.findings.end() ? nullptr : &*error;
 }
 
-bool ask_soundness(DiagnosisResult& result, const std::filesystem::path& reference_path,
-                   const std::filesystem::path& candidate, const DiagnosisOptions& options) {
+bool ask_soundness(DiagnosisResult& result, const ModelFile& reference_file,
+                   const ModelFile& candidate, const DiagnosisOptions& options) {
   asked(options, Question::soundness);
   CheckOptions check_options{.runtime = options.compare.candidate_runtime};
-  result.candidate_check = check(candidate, check_options);
-  if (model_format(reference_path) == ModelFormat::onnx) {
+  result.candidate_check = check(candidate.path, candidate.model, check_options);
+  if (model_format(reference_file.path) == ModelFormat::onnx) {
     check_options.runtime = options.compare.reference_runtime;
     check_options.only = asked_of_reference(result.candidate_check);
-    result.reference_check = check(reference_path, check_options);
+    result.reference_check = check(reference_file.path, reference_file.model, check_options);
   }
   const CheckResult* reference = result.reference_check ? &*result.reference_check : nullptr;
   const Finding* error = own_error(result.candidate_check, reference);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/model/index.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"

@@ -4,10 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
+
+class ModelIndex;
+struct FloatWeight;
+struct WeightEvidence;
 
 // A bias of the candidate that is unlike the reference's, or is the reference's times a factor,
 // although the weights of both layers are the same.

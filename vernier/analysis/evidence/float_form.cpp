@@ -10,6 +10,7 @@
 #include "vernier/analysis/evidence/float_parameters.h"
 #include "vernier/analysis/evidence/widened_model.h"
 #include "vernier/analysis/quantize/bias_correction.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/model/precision.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"

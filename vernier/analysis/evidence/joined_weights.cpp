@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/permute.h"
 

@@ -5,11 +5,12 @@
 
 #include "vernier/analysis/evidence/calibration_fit.h"
 #include "vernier/data/samples.h"
-#include "vernier/model/insert_switches.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+struct SwitchedModel;
 
 // A quantizer whose range is too narrow, or far too wide, for the values that go into it.
 struct NarrowRange {

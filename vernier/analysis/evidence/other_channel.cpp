@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 

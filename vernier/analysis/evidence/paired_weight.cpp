@@ -8,6 +8,7 @@
 #include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/data/input_shape.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/permute.h"

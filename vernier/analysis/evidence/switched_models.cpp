@@ -10,6 +10,7 @@
 #include "vernier/analysis/evidence/float_parameters.h"
 #include "vernier/analysis/pairing/weight_counterpart.h"
 #include "vernier/error.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/edit.h"
 #include "vernier/runtime/ort_runner.h"

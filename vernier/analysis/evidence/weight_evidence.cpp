@@ -12,6 +12,7 @@
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/analysis/evidence/settled_weights.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "vernier/analysis/evidence/paired_weight.h"
-#include "vernier/model/index.h"
 
 namespace vernier {
 
+class ModelIndex;
 class Runner;
 
 // Whether two models hold the same weights, and so are the same network.

@@ -58,12 +58,13 @@ Inputs layers_inputs(const Model& candidate, const InputSpec& spec, const Layers
         live_logits(candidate, *decoder, options));
     if (samples) return std::move(*samples);
   }
-  if ((!beside && !taught) || format != ModelFormat::onnx)
-    return make_inputs(candidate, spec, options.io, declared_inputs(options.reference));
-  const Model reference = Model::load(options.reference);
+  const Model* reference = options.reference_model;
+  if ((!beside && !taught) || !reference)
+    return make_inputs(candidate, spec, options.io,
+                       reference ? reference->inputs() : declared_inputs(options.reference));
   CompareModelsOptions compared{.candidate_runtime = options.runtime};
   compared.compare.io = options.io;
-  return compare_inputs({.reference = &reference, .candidate = candidate}, spec, compared);
+  return compare_inputs({.reference = reference, .candidate = candidate}, spec, compared);
 }
 
 }  // namespace vernier

@@ -207,10 +207,13 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   const ModelFormat format = model_format(options.reference);
   RunnerOptions runner = watching(options);
   if (format == ModelFormat::onnx) {
-    reference.model = Model::load(options.reference);
+    reference.model =
+        options.reference_model ? options.reference_model->clone() : Model::load(options.reference);
     runner.onnx.watch = layers_to_watch(*reference.model);
+    reference.runner = std::make_unique<OrtRunner>(reference.model->clone(), runner.onnx);
+  } else {
+    reference.runner = open_runner(options.reference, runner);
   }
-  reference.runner = open_runner(options.reference, runner);
   reference.layers = layers_of(*reference.runner, format);
   reference.is_recorded = format == ModelFormat::recorded;
   reference.warnings = reference.runner->warnings();

@@ -14,6 +14,7 @@
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/pairing/lockstep.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/tensor.h"
 

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/convert.h"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <limits>
 #include <optional>
 #include <string>
 
+#include "vernier/analysis/pairing/clip_range.h"
 #include "vernier/analysis/pairing/match.h"
 #include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
@@ -16,13 +16,6 @@ Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedActiv
 Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeight& weight);
 // By name alone.
 Counterpart find_counterpart(const ModelIndex& float_model, const std::string& tensor);
-
-// The range of a Relu's or Clip's output.
-struct ClipRange {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool operator==(const ClipRange&) const = default;
-};
 
 // Of a Relu, or a Clip with constant bounds; nullopt for other nodes.
 std::optional<ClipRange> clip_range(const vernier_onnx::NodeProto& node, const GraphIndex& graph);

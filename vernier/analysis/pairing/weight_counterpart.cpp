@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/blocks.h"
 #include "vernier/tensor/convert.h"

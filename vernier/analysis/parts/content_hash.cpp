@@ -87,7 +87,7 @@ ContentHash content_hash(std::string_view text) {
   return content_hash(std::as_bytes(std::span(text.data(), text.size())));
 }
 
-std::string model_hash(const fs::path& model) {
+std::string model_hash(const fs::path& model, const Model* loaded) {
   if (fs::is_directory(model)) {
     std::string parts;
     for (const fs::path& file : files_in(model))
@@ -97,7 +97,8 @@ std::string model_hash(const fs::path& model) {
   if (!fs::is_regular_file(model)) return model.string();
   std::string parts = file_hash(model);
   if (model.extension() != ".onnx") return parts;
-  const std::set<std::string> files = external_files(Model::load(model));
+  const std::set<std::string> files =
+      loaded ? external_files(*loaded) : external_files(Model::load(model));
   for (const std::string& file : files)
     parts += file + '\0' + file_hash(model.parent_path() / file);
   return files.empty() ? parts : content_hash(parts).text();

@@ -40,7 +40,7 @@ CalibrationData synthetic_data(const Model& model, InputSpec spec) {
   if (!spec.samples) spec.samples = synthetic_samples;
   CalibrationData data{.inputs = automatic_inputs(model, nullptr, spec, {}), .synthetic = true};
   data.fit = measure_norm_fit(model, *data.inputs.samples, {});
-  if (data.fit && !(data.fit->fits()))
+  if (data.fit && !data.fit->fits())
     throw Error(fmt::format(
         "[quantize] --synthetic: the synthetic inputs are unlike those that {} was trained on, "
         "judging by its batch norms ({:.2f} > {}); give --data or --dataset",

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "vernier/analysis/evidence/bias_evidence.h"
+#include "vernier/analysis/evidence/weight_evidence.h"
 #include "vernier/analysis/quantize/qdq_form.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/error.h"

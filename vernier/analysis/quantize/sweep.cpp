@@ -120,9 +120,9 @@ class Sweeping {
       if (const auto labels = shared_.labels(i)) hashes += content_hash(labels->bytes).text();
     }
     return fmt::format("{} {}, {} samples of {} {}, {}, vernier {}, ONNX Runtime {}, {}",
-                       model_.name(), model_hash(model_.path()), samples_.size(), options_.inputs,
-                       content_hash(hashes).text(), quantizing(), version(), onnxruntime_version(),
-                       cpu_kind());
+                       model_.name(), model_hash(model_.path(), &model_), samples_.size(),
+                       options_.inputs, content_hash(hashes).text(), quantizing(), version(),
+                       onnxruntime_version(), cpu_kind());
   }
 
   std::string quantizing() const {

@@ -6,6 +6,7 @@
 
 #include "vernier/error.h"
 #include "vernier/metrics/token_scores.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/stopping.h"
 
 namespace vernier {
