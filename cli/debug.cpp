@@ -18,6 +18,7 @@
 #include "vernier/analysis/quantize/tune.h"
 #include "vernier/error.h"
 #include "vernier/exporting/tokenizer.h"
+#include "vernier/model/precision.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/detail.h"
