@@ -6,6 +6,7 @@
 #include "tests/failure_texts.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/compare/compare_models.h"
+#include "vernier/model/index.h"
 #include "vernier/model/precision.h"
 
 namespace vernier {
