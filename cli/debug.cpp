@@ -29,7 +29,7 @@ namespace {
 
 struct DebugCommand {
   ModelOptions models;
-  InputSpec input{.default_samples = 8};
+  InputSpec input{.default_samples = default_debug_samples};
   TextInput text;
   IoMapping io;
   std::string model_id;  // its preprocessing is used; if empty, the file next to the model

@@ -26,7 +26,7 @@ namespace {
 
 struct DiagnoseCommand {
   ModelOptions models;
-  InputSpec input{.default_samples = 64};
+  InputSpec input{.default_samples = default_diagnose_samples};
   IoMapping io;
   bool quick = false;
   std::string data;

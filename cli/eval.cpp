@@ -26,7 +26,6 @@ namespace vernier::cli {
 namespace {
 
 constexpr const char* task_group = "Tasks";
-constexpr std::int64_t default_steps = 10;
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
 
@@ -101,8 +100,9 @@ int run_compare(const EvalCommand& options) {
                                        .reference_runtime = reference_runtime(options).onnx};
   CompareOptions& compared = compare_options.compare;
   compared.io = options.io;
-  compared.io.steps = options.steps.value_or(options.io.feedback.empty() ? 1 : default_steps);
-  compared.io.decode_steps = options.steps.value_or(default_steps);
+  compared.io.steps =
+      options.steps.value_or(options.io.feedback.empty() ? 1 : default_compare_steps);
+  compared.io.decode_steps = options.steps.value_or(default_compare_steps);
   compared.limits = limits_in_force(options.fail_if, options.baseline, pair_limit_metrics());
   compared.allow_missing = options.allow_missing;
   const OpenedModels opened = open_models(
@@ -175,7 +175,7 @@ void add_feedback_options(CLI::App& command, EvalCommand& options) {
       .add("--steps", options.steps,
            fmt::format("Runs that make a sample ({} with --feedback, else 1); of a decoder, those "
                        "behind its prompt ({})",
-                       default_steps, default_steps),
+                       default_compare_steps, default_compare_steps),
            "N")
       ->check(at_least(1));
   group.flag("--teacher", options.io.teacher,

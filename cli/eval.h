@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/parts.h"
+#include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/task/judge.h"
 
 namespace vernier::cli {
@@ -26,7 +27,7 @@ struct EvalCommand {
   std::string save_inputs;
   IoMapping io;
   std::optional<std::int64_t> steps;  // per sequence; nullopt means 10 with feedback, else 1
-  InputSpec input{.default_samples = 100};
+  InputSpec input{.default_samples = default_compare_samples};
   RuntimeOptions runtime;
   RuntimeOptions reference_runtime;  // `threads` is ignored: those of `runtime` apply
   OutputOptions output;

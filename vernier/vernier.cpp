@@ -1,6 +1,7 @@
 #include "vernier/vernier.h"
 
 #include <memory>
+#include <optional>
 
 #include "vernier/analysis/compare/compare_runners.h"
 #include "vernier/analysis/debug/inputs.h"
@@ -32,17 +33,21 @@ CompareResult compare_any(const fs::path& reference, const fs::path& candidate,
 
 CompareResult compare(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                       CompareModelsOptions options) {
+  const InputSpec spec = with_default(inputs, default_compare_samples);
   if (model_format(candidate) != ModelFormat::onnx)
-    return compare_any(reference, candidate, with_default(inputs, 100), options);
-  const OpenedModels opened = open_models(load_candidate(candidate, options.precision), reference,
-                                          with_default(inputs, 100), options);
+    return compare_any(reference, candidate, spec, options);
+  std::optional<std::int64_t>& steps = options.compare.io.decode_steps;
+  steps = steps.value_or(default_compare_steps);
+  const OpenedModels opened =
+      open_models(load_candidate(candidate, options.precision), reference, spec, options);
   return compare_models(opened.compared(), *opened.inputs.samples, std::move(options));
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                   DebugOptions options) {
   const Model quantized = load_candidate(candidate), original = load_candidate(reference);
-  const DebugInputs made = debug_inputs(original, quantized, with_default(inputs, 8), options);
+  const DebugInputs made =
+      debug_inputs(original, quantized, with_default(inputs, default_debug_samples), options);
   return debug(original, quantized, *made.measured.samples, options);
 }
 

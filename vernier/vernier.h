@@ -50,7 +50,7 @@ TaskResult evaluate(const std::filesystem::path& reference, const std::filesyste
                     const InputSpec& inputs, const EvaluateOptions& options);
 
 // What is wrong, where, and what brings it back? diagnose(reference, candidate, inputs, options),
-// declared in diagnosis.h, asks the questions above in turn, until the cause is known. Uses one
-// sample unless `inputs` says otherwise.
+// declared in diagnosis.h, asks the questions above in turn, until the cause is known. Uses 64
+// samples unless `inputs` says otherwise.
 
 }  // namespace vernier

@@ -19,6 +19,10 @@ struct ComparedModels {
   const Model& candidate;
 };
 
+// Unless the inputs and options say otherwise.
+inline constexpr std::int64_t default_compare_samples = 100;
+inline constexpr std::int64_t default_compare_steps = 10;  // of a decoder, behind its prompt
+
 struct CompareModelsOptions {
   CompareOptions compare;  // of its evidence, set only the origin of inputs and limits
   bool weights = true;     // whether to compare weights as well

@@ -7,6 +7,8 @@
 
 namespace vernier {
 
+inline constexpr std::int64_t default_debug_samples = 8;  // unless the spec says otherwise
+
 // What debug() runs on: the measured samples, and others for advice.
 struct DebugInputs {
   Inputs measured;

@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::int64_t default_sequences = 8;
 
+// Steps behind a prompt; by default as many as show whether caches are used.
+std::int64_t steps_of(const IoMapping& io) { return io.decode_steps.value_or(3); }
+
 // The runs of the sequences, in order. The teacher runs only as far as the requested sample, and
 // starts again at the prompt if samples are requested out of order.
 class SequenceSamples : public Samples {
@@ -31,7 +34,7 @@ class SequenceSamples : public Samples {
         teacher_(std::move(teacher)),
         prompts_(std::move(prompts)),
         prompt_length_(io.prompt_length),
-        runs_(1 + io.decode_steps) {}
+        runs_(1 + steps_of(io)) {}
 
   std::int64_t size() const override { return prompts_->size() * runs_; }
 
@@ -199,7 +202,7 @@ Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const 
     const Tensor ids = convert(inputs.samples->sample(i).at(0), DType::i64);
     const auto row = elements<std::int64_t>(ids);
     std::vector<std::int64_t> tokens(row.begin(), row.end());
-    if (drawn) continue_sequence(tokens, *teacher, target.io.decode_steps);
+    if (drawn) continue_sequence(tokens, *teacher, steps_of(target.io));
     if (spec.longest_sequence && std::ssize(tokens) > *spec.longest_sequence)
       tokens.resize(static_cast<std::size_t>(*spec.longest_sequence));
     if (!tokens.empty()) fed.sequences.push_back(std::move(tokens));
@@ -238,7 +241,7 @@ std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec
   }
   if (!spec.at.empty() || spec.whole_sequences)
     return sequence_samples(target, spec, *decoder, reference);
-  const std::int64_t runs = 1 + target.io.decode_steps;
+  const std::int64_t runs = 1 + steps_of(target.io);
   const bool whole = target.io.steps > 1;
   const std::int64_t unit = whole ? runs : 1;
   const std::int64_t first = spec.sample_index.value_or(0);
@@ -250,7 +253,7 @@ std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec
   const std::int64_t sequences = whole ? asked : asked / runs + (asked % runs > 0);
   Inputs inputs = make_prompts(*decoder, target.inputs, spec, target.io, sequences);
   inputs.description +=
-      fmt::format(", prompts of {} and {} steps", target.io.prompt_length, target.io.decode_steps);
+      fmt::format(", prompts of {} and {} steps", target.io.prompt_length, steps_of(target.io));
   auto samples = std::make_unique<SequenceSamples>(
       *decoder, std::vector<TensorSpec>(target.inputs.begin(), target.inputs.end()),
       open_teacher(target, *decoder), std::move(inputs.samples), target.io);
@@ -267,7 +270,7 @@ void follow_decoder(const Model& candidate, const Model* reference, const InputS
   auto decoder = find_decoder(candidate, io.roles);
   const std::vector<TensorSpec> inputs = candidate.inputs();
   if (!decoder || !io.feedback.empty() || !makes_sequences(spec, *decoder, inputs)) return;
-  io.steps = 1 + io.decode_steps;
+  io.steps = 1 + steps_of(io);
   // As applications do: a cache is fed the output that has the reference's name for it.
   const auto trusted = reference ? find_decoder(*reference) : std::nullopt;
   const bool fits = trusted && trusted->caches.size() == decoder->caches.size();

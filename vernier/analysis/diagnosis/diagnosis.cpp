@@ -145,8 +145,9 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
   return "";
 }
 
-DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate,
-                         const InputSpec& inputs, DiagnosisOptions options) {
+DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate, InputSpec inputs,
+                         DiagnosisOptions options) {
+  inputs.default_samples = default_diagnose_samples;
   DiagnosisResult result{.quick = options.quick};
   for (const Question question : questions) result.answers.push_back({question});
   ModelFile candidate_file{candidate, load_to_check(candidate)}, reference_file{reference};

@@ -141,10 +141,13 @@ struct DiagnosisOptions {
   std::function<Progress(Question)> asking;
 };
 
-// Asks the questions in turn, on one set of inputs, until the cause is known. Throws Error for
-// missing files, and for models that cannot be fed the same inputs.
+inline constexpr std::int64_t default_diagnose_samples = 64;
+
+// Asks the questions in turn, on one set of inputs, until the cause is known. Uses 64 samples
+// unless `inputs` says otherwise. Throws Error for missing files, and for models that cannot be fed
+// the same inputs.
 DiagnosisResult diagnose(const std::filesystem::path& reference,
-                         const std::filesystem::path& candidate, const InputSpec& inputs,
+                         const std::filesystem::path& candidate, InputSpec inputs = {},
                          DiagnosisOptions options = {});
 
 }  // namespace vernier

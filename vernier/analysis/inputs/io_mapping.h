@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,7 +35,7 @@ struct IoMapping {
   // steps of one token.
   RoleOverrides roles = {};
   std::int64_t prompt_length = 16;
-  std::int64_t decode_steps = 3;
+  std::optional<std::int64_t> decode_steps = std::nullopt;  // if unset, 3
   bool generate = false;  // each model continues with its own best tokens, not the reference's
   bool operator==(const IoMapping&) const = default;
 };
