@@ -79,10 +79,14 @@ struct FloatCounterparts {
 // The bias with the least squared difference from the stored one; null if none has its size.
 const Tensor* nearest_bias(std::span<const Tensor> biases, const TensorView& stored);
 
+// Throws Error if the weights in float32, which the model with switches holds in memory, would be
+// more than ONNX Runtime takes from there, 2 GB.
+void require_room_for_floats(const ModelIndex& quantized_model, const Quantization& quantization);
+
 // Inserts a switch at each quantizer of a quantized model. `quantization` is what
 // find_quantization() returned for it.
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,
-                              const FloatCounterparts& counterparts);
+                              FloatCounterparts counterparts);
 
 // The model with every switch replaced by its float input: it has standard operators only and
 // computes with the float weights. Nodes that only the quantizers needed are removed.

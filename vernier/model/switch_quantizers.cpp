@@ -2,9 +2,12 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "vernier/error.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/insert_switches.h"
 #include "vernier/model/make_node.h"
@@ -25,6 +28,11 @@ using Indices = std::vector<std::size_t>;
 
 bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
 bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
+
+// Whether operators read the weight's stored integers.
+bool is_operand(const QuantizedWeight& weight) {
+  return weight.form != WeightForm::dequantized && weight.form != WeightForm::fake_quantized;
+}
 
 // The switches of a quantized model, and the weights that are added to it.
 struct SwitchList {
@@ -47,7 +55,6 @@ struct SwitchList {
 // A weight whose stored integers an operator reads directly.
 struct OperandWeight {
   const QuantizedWeight* weight = nullptr;
-  const std::optional<Tensor>* real = nullptr;
   std::span<const Tensor> biases = {};
 };
 
@@ -466,12 +473,12 @@ void visit_graphs(GraphProto& graph, const std::string& path, const Visit& visit
 class ModelSwitches {
  public:
   ModelSwitches(const ModelIndex& index, const Quantization& quantization,
-                const FloatCounterparts& counterparts)
-      : index_(index), model_(index.model().clone()) {
+                FloatCounterparts counterparts)
+      : index_(index), model_(index.model().clone()), biases_(std::move(counterparts.biases)) {
     for (std::size_t i = 0; i < quantization.activations.size(); ++i)
       add(quantization.activations[i], counterparts.folded[i]);
     for (std::size_t i = 0; i < quantization.weights.size(); ++i)
-      add({&quantization.weights[i], &counterparts.weights[i], counterparts.biases[i]});
+      add({&quantization.weights[i], biases_[i]}, std::move(counterparts.weights[i]));
     for (const UnreadQuantization& unread : quantization.unread)
       list_.unswitched.push_back({Unswitched::Reason::unknown_operator, unread.subject});
   }
@@ -481,8 +488,8 @@ class ModelSwitches {
       for (const GraphIndex& index : index_.graphs())
         if (index.path() == path) return GraphSwitches(index, list_, operands_).rewrite(graph);
     });
-    for (const Tensor& weight : list_.weights)
-      *model_.graph().add_initializer() = make_tensor_proto(weight);
+    for (Tensor& weight : list_.weights)  // each is freed at once: together they may take gigabytes
+      *model_.graph().add_initializer() = make_tensor_proto(std::exchange(weight, {}));
     import_switch_domain(model_.proto());
     remove_unplaced();
     return {std::move(model_), std::move(list_.switches), std::move(list_.unswitched)};
@@ -506,17 +513,16 @@ class ModelSwitches {
     list_.switches.push_back(std::move(added));
   }
 
-  void add(const OperandWeight& operand) {
+  void add(const OperandWeight& operand, std::optional<Tensor> real) {
     const QuantizedWeight& weight = *operand.weight;
-    const bool is_operand =
-        weight.form != WeightForm::dequantized && weight.form != WeightForm::fake_quantized;
-    if (is_operand) operands_.emplace(weight.name, operand);
-    if (!*operand.real) {
+    if (is_operand(weight)) operands_.emplace(weight.name, operand);
+    if (list_.weight_switches.contains(weight.name)) return;
+    if (!real) {
       list_.unswitched.push_back({Unswitched::Reason::no_float_counterpart, weight.name});
       return;
     }
-    if (!list_.weight_switches.emplace(weight.name, list_.switches.size()).second) return;
-    list_.add_weight("vernier.float:" + weight.name, **operand.real);
+    list_.weight_switches.emplace(weight.name, list_.switches.size());
+    list_.add_weight("vernier.float:" + weight.name, *std::move(real));
     const FoundNode* reader = index_.node(weight.reader);
     list_.switches.push_back({.kind = Switch::Kind::weight,
                               .name = weight.name,
@@ -558,10 +564,30 @@ class ModelSwitches {
   const ModelIndex& index_;
   Model model_;
   SwitchList list_;
+  std::vector<std::vector<Tensor>> biases_;  // of the operands
   std::map<std::string, OperandWeight> operands_;
 };
 
 }  // namespace
+
+void require_room_for_floats(const ModelIndex& quantized_model, const Quantization& quantization) {
+  std::map<std::string, std::int64_t> bytes;
+  for (const QuantizedWeight& weight : quantization.weights)
+    if (const Weight* stored = quantized_model.weight(weight.name)) {
+      const std::int64_t held = weight_bytes(*stored->proto);
+      const bool is_float = weight.form == WeightForm::fake_quantized;
+      const std::int64_t floats = is_float ? held : held * 32 / bits(weight.quantizer.dtype);
+      bytes[weight.name] = is_operand(weight) ? 2 * floats : floats;  // also dequantized
+    }
+  std::int64_t all = 0;
+  for (const auto& [name, each] : bytes) all += each;
+  if (all > std::numeric_limits<std::int32_t>::max())
+    throw Error(
+        fmt::format("[memory] {}: its quantized weights take {:.1f} GB in float32, more than the 2 "
+                    "GB that ONNX "
+                    "Runtime takes from memory",
+                    quantized_model.model().name(), static_cast<double>(all) / 1e9));
+}
 
 const Tensor* nearest_bias(std::span<const Tensor> biases, const TensorView& stored) {
   const std::vector<double> expected = to_f64(stored);
@@ -581,8 +607,8 @@ const Tensor* nearest_bias(std::span<const Tensor> biases, const TensorView& sto
 }
 
 SwitchedModel insert_switches(const ModelIndex& quantized_model, const Quantization& quantization,
-                              const FloatCounterparts& counterparts) {
-  return ModelSwitches(quantized_model, quantization, counterparts).insert();
+                              FloatCounterparts counterparts) {
+  return ModelSwitches(quantized_model, quantization, std::move(counterparts)).insert();
 }
 
 }  // namespace vernier

@@ -17,6 +17,7 @@
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/reopening_runner.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/utf8.h"
@@ -333,15 +334,16 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   if (judged && exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
       models.reference->inputs() == models.candidate.inputs())
     evidence.norms = measure_norm_fit(*models.reference, samples, options.reference_runtime);
-  OrtRunner candidate((evidence.quantized ? models.candidate : extended).clone(),
-                      options.candidate_runtime);
-  std::optional<OrtRunner> reference;
+  std::optional<OrtRunner> candidate;
+  candidate.emplace((evidence.quantized ? models.candidate : extended).clone(),
+                    options.candidate_runtime);
+  std::optional<ReopeningRunner> reference;
   if (models.reference)
     reference.emplace(with_outputs(*models.reference,
                                    names_of(compare_options.before, &BeforeActivation::reference)),
                       options.reference_runtime);
   compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
-  Runner& own_reference = reference ? *reference : *models.reference_runner;
+  Runner& own_reference = reference ? static_cast<Runner&>(*reference) : *models.reference_runner;
   const auto decoders = compared_decoders(models, samples, compare_options.io);
   std::unique_ptr<Runner> fed;
   if (models.reference)
@@ -350,14 +352,18 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   Runner& reference_runner = fed ? *fed : own_reference;
   // A cache of another length does not fit the mask: later steps are then fed the reference's.
   if (decoders && !have_equal_lengths({own_reference, decoders->reference},
-                                      {candidate, decoders->candidate}, decoders->prompt))
+                                      {*candidate, decoders->candidate}, decoders->prompt))
     compare_options.io.teacher = true;
-  CompareResult result = compare(reference_runner, candidate, samples, compare_options);
+  CompareResult result = compare(reference_runner, *candidate, samples, compare_options);
   if (decoders && !result.verdict.pass())
     for (const CacheFault& fault :
-         find_cache_faults({own_reference, decoders->reference}, {candidate, decoders->candidate},
+         find_cache_faults({own_reference, decoders->reference}, {*candidate, decoders->candidate},
                            decoders->prompt))
       result.warnings.push_back(cache_fault_text(fault));
+  // Further runs open sessions of their own: both candidates at once would take too much memory.
+  candidate.reset();
+  exact.reset();
+  compare_options.exact = nullptr;
   judge_by_further_runs(result, {.models = models,
                                  .reference = reference_runner,
                                  .read = read,
@@ -366,7 +372,10 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                                  .extended_index = extended_index,
                                  .samples = samples,
                                  .options = options,
-                                 .is_whole = judged});
+                                 .is_whole = judged,
+                                 .close_reference = [&] {
+                                   if (reference) reference->close();
+                                 }});
   if (models.reference && !compare_options.allow_missing)
     result.verdict =
         with_failures(std::move(result.verdict),

@@ -1,5 +1,7 @@
 #include "vernier/analysis/evidence/further_runs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -95,6 +97,7 @@ std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
     if (auto costly = costly_range(*std::move(model), result.evidence.real_inputs, run))
       return costly;
   if (result.evidence.real_inputs || !run.models.reference) return std::nullopt;
+  run.close_reference();
   return find_narrow_input(*run.models.reference, run.models.candidate, run.samples,
                            run.options.candidate_runtime);
 }
@@ -161,11 +164,25 @@ std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const 
   }
 }
 
+// The candidate with switches; nullopt, with a warning, if it cannot be made.
+std::optional<SwitchedModel> switched_or_warned(CompareResult& result, const ComparedRun& run) {
+  try {
+    return switched(result, run);
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    result.warnings.push_back(fmt::format(
+        "whether it is the same function in float32 was not measured: {}", error.what()));
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   if (result.interrupted) return;
-  std::optional<SwitchedModel> model = run.is_whole ? switched(result, run) : std::nullopt;
+  std::optional<SwitchedModel> model =
+      run.is_whole ? switched_or_warned(result, run) : std::nullopt;
   if (run.is_whole) judge_structure(result, model, run);
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/model/index.h"
@@ -16,7 +18,8 @@ struct ComparedRun {
   const ModelIndex& extended_index;
   Samples& samples;
   const CompareModelsOptions& options;
-  bool is_whole = true;  // all samples are here, so this verdict is final
+  bool is_whole = true;                   // all samples are here, so this verdict is final
+  std::function<void()> close_reference;  // frees its memory until its next run
 };
 
 // Adds evidence that figures and weights cannot show, each by running a modified candidate, and

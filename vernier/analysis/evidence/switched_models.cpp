@@ -99,21 +99,25 @@ class FloatParts {
     }
   }
 
-  FloatCounterparts of(const Quantization& quantization) {
+  // Once: gives the weights away.
+  FloatCounterparts of(const Quantization& quantization) && {
     FloatCounterparts counterparts;
     for (const QuantizedActivation& activation : quantization.activations)
       counterparts.folded.push_back(folded(activation));
     for (const QuantizedWeight& weight : quantization.weights) {
       const auto found = weights_.find(weight.name);
       const bool is_paired = found != weights_.end();
-      counterparts.weights.push_back(is_paired ? std::optional(copy(found->second.weight.view()))
-                                               : other_constant(weight));
+      counterparts.weights.push_back(is_paired ? std::nullopt : other_constant(weight));
       const bool stores_bias = is_paired && weight.form == WeightForm::q_operator;
       counterparts.biases.emplace_back();
       if (stores_bias)
         for (const Tensor& bias : found->second.biases)
           counterparts.biases.back().push_back(copy(bias.view()));
     }
+    // Of weights that are read several times, the first entry counts.
+    for (std::size_t i = 0; i < quantization.weights.size(); ++i)
+      if (auto weight = weights_.extract(quantization.weights[i].name))
+        counterparts.weights[i] = std::move(weight.mapped().weight);
     return counterparts;
   }
 
@@ -244,6 +248,7 @@ class FloatParts {
 SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex& quantized_model,
                                 const Quantization& quantization,
                                 std::span<const std::optional<ClipRange>> folded) {
+  require_room_for_floats(quantized_model, quantization);
   FloatCounterparts counterparts;
   for (std::size_t i = 0; i < quantization.activations.size(); ++i) {
     const QuantizedActivation& activation = quantization.activations[i];
@@ -261,14 +266,15 @@ SwitchedModel switch_quantizers(const ModelIndex& float_model, const ModelIndex&
                                                : std::nullopt);
     counterparts.biases.push_back(stores_bias ? float_bias(*counterpart) : std::vector<Tensor>());
   }
-  return insert_switches(quantized_model, quantization, counterparts);
+  return insert_switches(quantized_model, quantization, std::move(counterparts));
 }
 
 SwitchedModel switch_quantizers(const FloatReference& reference, const ModelIndex& quantized_model,
                                 const WeightEvidence& weights, FoldedBounds bounds) {
   const Quantization quantization = find_quantization(quantized_model);
-  FloatParts parts(reference, quantized_model, weights, bounds);
-  return insert_switches(quantized_model, quantization, parts.of(quantization));
+  require_room_for_floats(quantized_model, quantization);
+  return insert_switches(quantized_model, quantization,
+                         FloatParts(reference, quantized_model, weights, bounds).of(quantization));
 }
 
 std::optional<LostBound> find_lost_bound(const ModelIndex& float_model,
