@@ -150,6 +150,19 @@ TEST(CalibrationFit, picking_leaves_out_the_quantizer_that_fits_worst) {
   EXPECT_EQ(score_without_worst(std::vector{used(4)}), 2);
 }
 
+TEST(CalibrationFit, an_octave_of_room_in_16_bits_does_not_count) {
+  const auto score = [](double largest, bool is_wide) {
+    const UsedRange range{.representable = 2,
+                          .use = {.largest = largest, .elements = 100},
+                          .is_wide = is_wide};
+    return vernier::fit_of(std::vector{range}).score;
+  };
+  EXPECT_EQ(score(1, false), 1);
+  EXPECT_EQ(score(1, true), 0);
+  EXPECT_EQ(score(0.25, true), 2);
+  EXPECT_EQ(score(4, true), 1);
+}
+
 TEST(CalibrationFit, a_bounded_tensor_counts_where_it_exceeds_its_range) {
   const UsedRange clip{.name = "clip",
                        .representable = 1,

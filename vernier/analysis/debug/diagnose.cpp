@@ -171,7 +171,8 @@ std::optional<CalibrationFit> calibration_fit(const DebugPlan& plan, const Measu
          .use = {.largest = std::max({0.0, low ? -observed.low : 0, high ? observed.high : 0}),
                  .clipped = (low ? observed.clipped - observed.clipped_above : 0) +
                             (high ? observed.clipped_above : 0),
-                 .elements = observed.count}});
+                 .elements = observed.count},
+         .is_wide = is_wide(activation.quantizer)});
   }
   const CalibrationFit fit = fit_of(ranges);
   return fit.quantizers > 0 ? std::optional(fit) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "vernier/analysis/compare/arithmetic.h"
+#include "vernier/analysis/compare/output_failures.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/evidence/structure_runs.h"
 
@@ -134,6 +135,16 @@ bool explained_by_comparison(DiagnosisResult& result) {
       name_cause(result, DiagnosedCause::swapped_weights, result.swapped->candidate);
     else
       name_cause(result, DiagnosedCause::other_structure, structure->origin);
+    return true;
+  }
+  if (const auto& structure = compare.evidence.structure;
+      structure && compare.verdict.outcome == Outcome::fail &&
+      gains_nothing_in_float(*structure, worst_db(judged_outputs(compare)))) {
+    answer(result, Question::place) = AnswerKind::bad;
+    // Constants that stay coarse, and operators that stay quantized, might explain it.
+    name_cause(result,
+               structure->only_fine ? DiagnosedCause::other_structure : DiagnosedCause::unknown,
+               structure->origin);
     return true;
   }
   for (const Failure& failure : compare.verdict.failures)

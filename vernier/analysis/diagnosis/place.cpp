@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "vernier/analysis/compare/output_failures.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/diagnosis/substitution.h"
 #include "vernier/analysis/pairing/thresholds.h"
@@ -129,6 +130,16 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
     name_cause(result, DiagnosedCause::unknown);
 }
 
+// Whether the outputs are as far off for the switches, which know the candidate with and without
+// quantizers, as they are from the reference. If not, what is wrong is not quantization.
+bool is_seen_by_switches(const Sensitivity& sensitivity, const CompareResult& compare) {
+  constexpr double far_apart_db = 10;  // other samples, and the mean noise instead of mean decibels
+  double output_db = sensitivity.output_db;
+  for (const OutputFigure& output : sensitivity.outputs)
+    output_db = std::min(output_db, output.sqnr_db);
+  return output_db <= worst_db(judged_outputs(compare)) + far_apart_db;
+}
+
 void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
                             const DiagnosisOptions& options) {
   const auto few = first_samples(samples, samples_of_place);
@@ -140,6 +151,11 @@ void ask_place_in_quantized(DiagnosisResult& result, const ComparedModels& model
   answer(result, Question::remedy) = AnswerKind::unknown;
   result.interrupted = result.debug->interrupted;
   const auto& sensitivity = result.debug->sensitivity;
+  if (sensitivity && !is_seen_by_switches(*sensitivity, *result.compare)) {
+    if (result.cause == DiagnosedCause::unknown)
+      answer(result, Question::place) = AnswerKind::unknown;
+    return;
+  }
   if (sensitivity) {
     std::ranges::move(measured_remedies(*sensitivity, models), std::back_inserter(result.remedies));
     if (!result.remedies.empty()) answer(result, Question::remedy) = AnswerKind::good;

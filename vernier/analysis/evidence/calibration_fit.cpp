@@ -175,9 +175,13 @@ bool tells(const UsedRange& range) {
 }
 
 // How badly one range fits: octaves between observed and representable, plus the percentage that is
-// surely clipped (of a small tensor, a few clipped elements prove little).
+// surely clipped (of a small tensor, a few clipped elements prove little). Quantizers leave room in
+// ranges of 16 bits: an octave of it does not count.
 double misfit(const UsedRange& range) {
-  const double octaves = std::abs(std::log2(range.use.largest / range.representable));
+  constexpr double room = 1;
+  const double above = std::log2(range.use.largest / range.representable);
+  const double octaves =
+      range.is_wide && above < 0 ? std::max(0.0, -above - room) : std::abs(above);
   return (octaves <= most_octaves ? octaves : most_octaves) + 100 * surely_clipped(range.use);
 }
 
@@ -210,6 +214,8 @@ QuantizerUse pool(const QuantizerUse& first, const QuantizerUse& second) {
   return {std::max(first.largest, second.largest), first.clipped + second.clipped,
           first.elements + second.elements};
 }
+
+bool is_wide(const Quantizer& quantizer) { return bits(quantizer.dtype) >= 16; }
 
 CalibrationFit fit_of(std::span<const UsedRange> ranges) {
   CalibrationFit fit;
@@ -320,7 +326,8 @@ std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> us
   for (std::size_t i = 0; i < uses.size(); ++i)
     ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i],
                       state_->quantizers[i].bounded, state_->quantizers[i].zeros_alone,
-                      state_->quantizers[i].is_input});
+                      state_->quantizers[i].is_input,
+                      is_wide(state_->quantizers[i].quantizer)});
   return ranges;
 }
 

@@ -14,6 +14,8 @@
 namespace vernier {
 
 // How far the values that go into a quantizer use its range, over one sample or several.
+struct Quantizer;
+
 struct QuantizerUse {
   double largest = 0;        // largest magnitude observed, on the sides of zero that count
   std::int64_t clipped = 0;  // elements beyond the range, on these sides
@@ -56,7 +58,11 @@ struct UsedRange {
   bool bounded = false;      // by a Clip or the like: its use says little of the inputs
   bool zeros_alone = false;  // calibrated on zeros only, so its range has no meaning
   bool is_input = false;     // the tensor is an input of the model
+  bool is_wide = false;      // of 16 bits, where an octave of room costs next to nothing
 };
+
+// As UsedRange::is_wide.
+bool is_wide(const Quantizer& quantizer);
 
 // Ranges that no element went into do not count.
 CalibrationFit fit_of(std::span<const UsedRange> ranges);

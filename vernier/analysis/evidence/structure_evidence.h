@@ -39,4 +39,11 @@ inline bool differs_in_structure(const StructureEvidence& evidence) {
   return !(evidence.sqnr_db >= least);
 }
 
+// Whether quantizers are not the cause: without them, the candidate is hardly nearer to the
+// reference than its outputs, of `output_db`, are with them.
+inline bool gains_nothing_in_float(const StructureEvidence& evidence, double output_db) {
+  constexpr double hardly_db = 3;
+  return differs_in_structure(evidence) && evidence.sqnr_db <= output_db + hardly_db;
+}
+
 }  // namespace vernier
