@@ -174,6 +174,8 @@ class TorchHost:
             if ".parametrizations" in f".{path}":
                 continue
             computed = getattr(module, "parametrizations", {})
+            if not isinstance(computed, torch.nn.ModuleDict):
+                computed = {}  # an exported program computes them as it runs
             tensors = {**module._parameters, **module._buffers, **{name: getattr(module, name) for name in computed}}
             for name, tensor in tensors.items():
                 if tensor is not None and tensor.dtype in DTYPES:

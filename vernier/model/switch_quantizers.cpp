@@ -97,8 +97,11 @@ class GraphSwitches {
     if (add_q_operator(node) || add_weight_operator(node)) return;
     if (!output.empty() && add_product(node)) return;
     if (add_moved(node)) return;
+    // The order of real values is that of their codes.
+    const bool asks_order = is_one_of(node, {"ArgMax", "ArgMin"});
     for (std::string& input : *node.mutable_input())
-      if (real_.contains(input)) input = requantized(input);
+      if (const auto real = real_.find(input); real != real_.end())
+        input = asks_order ? real->second.tensor : requantized(input);
     emit(node);
     note_product(node);
   }

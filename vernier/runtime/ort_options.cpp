@@ -54,6 +54,10 @@ GraphOptimizationLevel ort_level(Optimization level) {
 
 }  // namespace
 
+void require_provider(const std::string& provider) {
+  if (!is_cpu(provider)) find_provider(provider);
+}
+
 std::string provider_name(std::string provider) {
   return lower_case(without_suffix(std::move(provider)));
 }

@@ -53,6 +53,9 @@ int threads_of_each(int threads, int models_at_once);
 // The execution providers in the loaded ONNX Runtime: "cpu", "cuda", ...
 std::vector<std::string> available_providers();
 
+// Throws Error unless the loaded ONNX Runtime has the provider.
+void require_provider(const std::string& provider);
+
 // The short name of a provider: "cpu" for "CPUExecutionProvider".
 std::string provider_name(std::string provider);
 

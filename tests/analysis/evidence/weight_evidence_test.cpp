@@ -482,6 +482,18 @@ TEST(WeightEvidence, a_kernel_is_flipped_only_between_a_convolution_and_a_transp
   EXPECT_EQ(answer("Conv", "Conv"), Answer::different);
 }
 
+TEST(WeightEvidence, a_kernel_with_height_and_width_exchanged_is_another) {
+  std::vector<float> values(36);
+  for (int i = 0; i < 36; ++i) values[i] = static_cast<float>(i * i % 23) - 9;
+  const Tensor kernel = tensor_of("w", DType::f32, {2, 2, 3, 3}, values);
+  for (const std::vector<int>& axes : {std::vector{0, 1, 3, 2}, std::vector{1, 0, 2, 3}}) {
+    Tensor changed = permute_axes(kernel, axes);
+    changed.name = "w";
+    EXPECT_EQ(evidence_of(convolution("Conv", kernel), convolution("Conv", changed)).answer,
+              Answer::different);
+  }
+}
+
 // Shows parameters as a PyTorch module does: a convolution and the batch norm behind it.
 class Module : public Runner {
  public:

@@ -213,6 +213,7 @@ CheckResult check(const std::filesystem::path& path, const CheckOptions& options
 CheckResult check(const std::filesystem::path& path, const std::optional<Model>& model,
                   const CheckOptions& given) {
   require_ids(given);
+  require_provider(given.runtime.provider);
   if (!given.reference.empty()) model_format(given.reference);  // throws if unsupported
   const CheckOptions options = model ? with_reference(given, *model) : given;
   CheckResult result{.findings = model ? check_model(*model, options) : unreadable(path)};

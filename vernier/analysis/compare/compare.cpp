@@ -374,7 +374,8 @@ class Comparison {
     if (!uses_.empty()) evidence.calibration = options_.exact->fit(uses_);
     for (const Diversity& diversity : diversity_)
       evidence.diversity = std::max(evidence.diversity.value_or(0), diversity.value());
-    if (evidence.quantized) evidence.ids = fewest_equal_ids(result_, options_);
+    if (evidence.quantized && !fails_by_ids(options_, result_))
+      evidence.ids = fewest_equal_ids(result_, options_);
     evidence.quiet_part = quiet_part(result_, options_);
     return evidence;
   }

@@ -39,6 +39,9 @@ struct CompareOptions {
   // Outputs of a final Sigmoid or Softmax whose input cannot be compared, by the candidate's name.
   // They do not fail if they differ by no more than rounding.
   std::vector<std::string> shares;
+  // Outputs that number classes, by the candidate's name. Their decibels are not judged, unless the
+  // limits are the user's.
+  std::vector<std::string> ids;
   std::vector<OutputPart> parts;  // of outputs; judged as well, unless the limits are the user's
   // Pair outputs by position, for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;

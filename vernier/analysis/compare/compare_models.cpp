@@ -321,6 +321,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     compare_options.before = before_activations(common);
     compare_options.shares = shares_of(common);
   }
+  compare_options.ids = find_class_ids(candidate_index);
   compare_options.parts = parts_of_outputs(models, samples, options);
   const Model extended = with_outputs(
       models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));

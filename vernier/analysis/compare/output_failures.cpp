@@ -59,13 +59,15 @@ bool is_one_sided(const PairResult& pair) {
          pair.status == PairStatus::only_in_candidate;
 }
 
-// The pairs that limits apply to: integers, such as class ids, only if no output is float.
+// The pairs that limits apply to: never class ids, and other integers only if no output is float.
 std::vector<PairResult> judged_pairs(const CompareResult& result, const CompareOptions& options) {
   std::vector<PairResult> pairs = judged_outputs(result);
   const auto is_number = [](const PairResult& pair) { return is_float(pair.reference_dtype); };
-  if (!options.evidence.own_limits && std::ranges::any_of(pairs, is_number))
+  const bool has_numbers = std::ranges::any_of(pairs, is_number);
+  if (!options.evidence.own_limits)
     std::erase_if(pairs, [&](const PairResult& pair) {
-      return !is_number(pair) && pair.status == PairStatus::compared;
+      const bool are_ids = std::ranges::count(options.ids, pair.name) > 0;
+      return pair.status == PairStatus::compared && !is_number(pair) && (has_numbers || are_ids);
     });
   if (!result.exact_outputs.empty())
     std::ranges::copy_if(result.outputs, std::back_inserter(pairs), is_one_sided);
@@ -112,6 +114,11 @@ std::vector<PairResult> judged_outputs(const CompareResult& result) {
   return judged;
 }
 
+bool fails_by_ids(const CompareOptions& options, const CompareResult& result) {
+  return !options.evidence.quantized ||
+         (options.evidence.real_inputs && judged_pairs(result, options).empty());
+}
+
 std::optional<Failure> fewest_equal_ids(const CompareResult& result,
                                         const CompareOptions& options) {
   if (options.evidence.own_limits) return std::nullopt;
@@ -142,12 +149,13 @@ std::vector<Failure> output_failures(CompareResult& result, const CompareOptions
     return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
                  std::array{Judged{.metrics = {{"samples", 0}}}});
   const std::vector<PairResult> pairs = judged_pairs(result, options);
-  std::vector<Failure> failures = judge_pairs(pairs, "output", options.limits);
+  std::vector<Failure> failures;
+  if (!pairs.empty()) failures = judge_pairs(pairs, "output", options.limits);
   if (!options.evidence.own_limits) {
     forgive_rounding(failures, pairs, options.shares);
     forgive_quiet_samples(failures, pairs, result.warnings);
   }
-  if (auto ids = options.evidence.quantized ? std::nullopt : fewest_equal_ids(result, options))
+  if (auto ids = fails_by_ids(options, result) ? fewest_equal_ids(result, options) : std::nullopt)
     failures.push_back(*std::move(ids));
   const Precision precision = precision_of(options.evidence);
   std::ranges::copy_if(

@@ -15,6 +15,10 @@ std::vector<PairResult> judged_outputs(const CompareResult& result);
 // Adds a warning for each failure that is dropped because the sample holds next to no signal.
 std::vector<Failure> output_failures(CompareResult& result, const CompareOptions& options);
 
+// Whether other class ids fail the candidate. Of a quantized one they are a doubt, for they change
+// with close calls; unless nothing else is judged, and the inputs are real.
+bool fails_by_ids(const CompareOptions& options, const CompareResult& result);
+
 // The output of class ids (or other integers) with the smallest share of equal elements; nullopt if
 // all shares are within the limit.
 std::optional<Failure> fewest_equal_ids(const CompareResult& result, const CompareOptions& options);

@@ -248,6 +248,22 @@ std::vector<FinalActivation> find_final_activations(const ModelIndex& models) {
   return found;
 }
 
+std::vector<std::string> find_class_ids(const ModelIndex& models) {
+  const GraphIndex& index = models.main();
+  std::vector<std::string> outputs;
+  for (const TensorSpec& output : models.model().outputs()) {
+    std::string tensor = output.name;
+    const vernier_onnx::NodeProto* node = index.producer(tensor);
+    while (node && is_one_of(*node, {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze",
+                                     "Flatten", "Transpose"}))
+      node = index.producer(tensor = node->input(0));
+    const bool numbers = node && (is_one_of(*node, {"ArgMax", "ArgMin"}) ||
+                                  (is_op(*node, "TopK") && node->output(1) == tensor));
+    if (numbers && !is_float(output.dtype)) outputs.push_back(output.name);
+  }
+  return outputs;
+}
+
 Model with_outputs(const Model& model, const std::vector<std::string>& tensors) {
   Model extended = model.clone();
   for (const std::string& tensor : tensors) {

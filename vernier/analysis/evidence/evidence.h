@@ -73,6 +73,9 @@ struct FinalActivation {
 
 std::vector<FinalActivation> find_final_activations(const ModelIndex& models);
 
+// The outputs that number classes: of an ArgMax, ArgMin or TopK. Their numbers mean nothing.
+std::vector<std::string> find_class_ids(const ModelIndex& models);
+
 // The model with these tensors as additional outputs.
 Model with_outputs(const Model& model, const std::vector<std::string>& tensors);
 

@@ -3,9 +3,11 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <unordered_set>
 
 #include "vernier/analysis/evidence/recurrent_weights.h"
@@ -20,6 +22,9 @@ namespace {
 
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
+
+constexpr std::array<std::string_view, 4> convolutions = {"Conv", "FusedConv", "QLinearConv",
+                                                          "ConvInteger"};
 
 // The axis of output channels of the weight that the node reads at `input`; -1 if it has none.
 int channel_axis(const NodeProto& node, int input) {
@@ -203,6 +208,7 @@ class WeightList {
                       .read = weight.real,
                       .aliases = quantizer_stems(weight.name),
                       .output_axis = output_axis(weight),
+                      .convolves = reader && is_one_of(*reader->node, convolutions),
                       .transposes = reader && is_op(*reader->node, "ConvTranspose")};
     for (std::string& alias : quantizer_stems(weight.real_name))
       added.aliases.push_back(std::move(alias));
@@ -254,6 +260,7 @@ class WeightList {
                         .aliases = {weight.name},
                         .output_axis = matrix_output_axis(*weight.graph, weight.name),
                         .input = input_beside(*weight.graph, weight.name),
+                        .convolves = is_read_by(weight, convolutions),
                         .transposes = is_read_by(weight, {"ConvTranspose"}),
                         .is_blocked = is_in_blocks(weight)});
   }
@@ -279,6 +286,10 @@ class WeightList {
   }
 
   static bool is_read_by(const Weight& weight, std::initializer_list<std::string_view> ops) {
+    return is_read_by(weight, std::span(ops.begin(), ops.size()));
+  }
+
+  static bool is_read_by(const Weight& weight, std::span<const std::string_view> ops) {
     return std::ranges::any_of(weight.graph->consumers(weight.name),
                                [&](const NodeProto* reader) { return is_one_of(*reader, ops); });
   }

@@ -38,6 +38,7 @@ struct ModelWeight {
   // The tensor that its only reader multiplies by it; of a parameter, the path of the module that
   // holds its layer. Empty if unknown.
   std::string input = {};
+  bool convolves = false;   // a Conv reads it
   bool transposes = false;  // a ConvTranspose reads it
   bool is_blocked = false;  // stored in ONNX Runtime's NCHWc blocks; not compared
 };

@@ -109,6 +109,13 @@ bool visit_orders(const Tensor& weight, const Shape& wanted,
 
 bool is_square(const Shape& shape) { return shape.size() == 2 && shape[0] == shape[1]; }
 
+// Whether both models store a kernel of one shape, which they can only read in the same axis order.
+bool is_same_kernel(const ModelWeight& reference, const ModelWeight& candidate,
+                    const Tensor& real) {
+  return candidate.convolves && !reference.transposes && real.shape.size() > 2 &&
+         reference.shape == real.shape;
+}
+
 // The axis order in which both models multiply alike by a square matrix; nullopt if not known.
 std::optional<std::vector<int>> known_order(const ModelWeight& reference,
                                             const ModelWeight& candidate, const Tensor& real) {
@@ -198,6 +205,11 @@ void visit_forms(const ModelWeight& reference, const ModelWeight& candidate, con
 
 PairedWeight compare_pair(const ModelWeight& reference, const ModelWeight& candidate,
                           const Tensor& real) {
+  if (is_same_kernel(reference, candidate, real)) {
+    std::vector<int> as_stored(squeezed(real.shape).size());
+    std::iota(as_stored.begin(), as_stored.end(), 0);
+    return nearest_form(reference, candidate, real, as_stored);
+  }
   const auto order = known_order(reference, candidate, real);
   const PairedWeight best = nearest_form(reference, candidate, real, order);
   if (best.same || !order) return best;

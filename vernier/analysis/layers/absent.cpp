@@ -29,6 +29,9 @@ std::string plain_type(const std::string& type) {
   return type.ends_with(suffix) ? type.substr(0, type.size() - suffix.size()) : type;
 }
 
+// Values are not searched for one number, so that only what is computed from it can be compared.
+bool is_single_value(const LayerRow& row) { return element_count(row.reference_shape) == 1; }
+
 class AbsentLayers {
  public:
   AbsentLayers(const LayersResult& result, const CandidateGraph& candidate)
@@ -43,6 +46,7 @@ class AbsentLayers {
       return reader && rows_[*reader].exceeds && has_another_product(*reader)
                  ? std::nullopt
                  : std::optional(Match::fused);
+    if (reader && is_single_value(rows_[index]) && !rows_[*reader].exceeds) return Match::fused;
     if (!reader) return is_computed_for_outputs(index) ? std::optional(Match::fused) : std::nullopt;
     // A table that is read at fixed positions is exported as a constant.
     if (rows_[index].type == "Embedding") return Match::fused;
@@ -119,6 +123,7 @@ class AbsentLayers {
       return output.compared && !output.exceeds && has_tensor(output);
     });
     if (outputs_.empty() || !all_right) return false;
+    if (is_single_value(rows_[index])) return true;
     const std::ptrdiff_t layers = weighted_layers_before(rows_.size());
     return std::ranges::any_of(outputs_, [&](const LayerRow& output) {
       const Region& behind = candidate_.region(output.tensor);
