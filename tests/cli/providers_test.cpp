@@ -42,6 +42,16 @@ TEST(Providers, the_file_that_is_named_is_loaded) {
   EXPECT_THAT(outcome.out, HasSubstr("another.so\""));
 }
 
+TEST(Providers, one_that_is_not_there_is_not_the_models_fault) {
+  for (const char* command : {"check", "diagnose", "eval"}) {
+    std::vector<std::string> arguments = {command, model, "--ep", "bogus"};
+    if (command != std::string("check")) {
+      arguments.insert(arguments.end(), {"--reference", model});
+    }
+    expect_error(run_vernier(arguments), "execution provider 'bogus': not in this build");
+  }
+}
+
 // A file that is named and cannot be used is an error: another one would give other numbers.
 TEST(Providers, a_file_that_is_no_onnx_runtime_is_refused) {
   expect_error(run_vernier({"providers", "--onnxruntime", "/nowhere/libonnxruntime.so"}),

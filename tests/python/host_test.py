@@ -139,6 +139,15 @@ class DescriptionTest(HostTest):
         self.assertEqual([(each["name"], each["type"]) for each in layers], [("0", "Linear")])
         self.assertEqual(set(host.parameters()), {"0.weight", "0.bias"})
 
+    @unittest.skipUnless(MODERN, "weight_norm is a parametrization from PyTorch 2 on")
+    def test_a_program_with_a_parametrized_module_shows_its_other_parameters(self):
+        path = self.folder / "parametrized.pt2"
+        net = nn.Sequential(torch.nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)), nn.Linear(2, 2))
+        torch.export.save(torch.export.export(net, (torch.ones(1, 2),)), path)
+        host = self.host(str(path))
+        host.describe([("input", "float32", [1, 2], [1, 3])])
+        self.assertIn("1.weight", host.parameters())
+
     def test_parameters_are_described_and_sent_by_name(self):
         host = self.model("""
             def model():

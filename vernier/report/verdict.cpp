@@ -201,6 +201,11 @@ std::string doubt_text(const Doubt& doubt) {
           "only {:.0f} % of the integers in output {} equal the reference's (< {:.0f} %), and "
           "decibels do not apply to them: score it with --task, or set a limit with --fail-if",
           100 * doubt.value, doubt.subject, 100 * doubt.limit);
+    case DoubtKind::other_float_ids:
+      return fmt::format(
+          "run in float32, only {:.1f} % of the integers in the candidate's output {} equal the "
+          "reference's (< {:.0f} %): it may be another function",
+          100 * doubt.value, doubt.subject, 100 * doubt.limit);
     case DoubtKind::quiet_part:
       return fmt::format(
           "output {} has {:.1f} dB (< {:g}), but is close to zero on these inputs: give --dataset "

@@ -55,7 +55,9 @@ GraphOptimizationLevel ort_level(Optimization level) {
 }  // namespace
 
 void require_provider(const std::string& provider) {
-  if (!is_cpu(provider)) find_provider(provider);
+  if (is_cpu(provider)) return;
+  ort_library();
+  find_provider(provider);
 }
 
 std::string provider_name(std::string provider) {

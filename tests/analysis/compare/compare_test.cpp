@@ -149,6 +149,24 @@ TEST_F(Compare, class_ids_are_judged_by_how_many_are_the_references) {
   EXPECT_EQ(doubtful.doubts, (std::vector<Doubt>{{DoubtKind::other_ids, "ids", 0.25, 0.75}}));
 }
 
+TEST_F(Compare, class_ids_alone_are_judged_by_their_share) {
+  const auto ids = [](std::vector<std::int64_t> values) {
+    Tensor tensor = make_tensor("ids", DType::i64, {2, 2});
+    std::ranges::copy(values, elements<std::int64_t>(tensor).begin());
+    return tensor;
+  };
+  const auto compared = [&](const Evidence& evidence, std::vector<std::int64_t> found) {
+    return run({ids({1, 90, 9, 10})}, {ids(std::move(found))},
+               {.limits = default_limits(Precision::int8), .evidence = evidence, .ids = {"ids"}})
+        .verdict;
+  };
+  const Evidence real{.real_inputs = true, .quantized = true}, made_up{.quantized = true};
+  EXPECT_TRUE(compared(real, {1, 5, 9, 10}).pass());  // one of four, by any distance
+  EXPECT_THAT(failure_texts(compared(real, {1, 90, 8, 11})),
+              ElementsAre("output ids: 50.0 % of its numbers are the reference's (< 75 %)"));
+  EXPECT_EQ(compared(made_up, {1, 90, 8, 11}).outcome, Outcome::inconclusive);
+}
+
 TEST_F(Compare, no_sample_is_no_pass) {
   RecordedRunner one = recorded({make("y", {1, 1}, {1})});
   NoInputs none(0);

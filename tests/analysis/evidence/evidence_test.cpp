@@ -74,6 +74,29 @@ TEST(Evidence, rounded_constants_explain_a_little_and_no_other_network) {
   EXPECT_EQ(outcome({}, evidence), Outcome::inconclusive);
 }
 
+TEST(Evidence, class_ids_that_differ_in_float32_are_a_doubt) {
+  Evidence evidence = quantized(0.1);
+  evidence.structure = StructureEvidence{.sqnr_db = INFINITY, .other_ids = "ids", .equal_ids = 0.9};
+  const Verdict verdict = make_verdict({limit}, {}, evidence);
+  EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::other_float_ids, "ids", 0.9, 0.98}}));
+  EXPECT_THAT(doubt_text(verdict.doubts[0]),
+              testing::HasSubstr("only 90.0 % of the integers in the candidate's output ids"));
+  evidence.structure->unswitched = 1;
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);
+}
+
+TEST(ClassIds, are_outputs_of_operators_that_number_classes) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{2}, {8}})
+      .node("ArgMax", {"x"}, {"index"})
+      .node("Cast", {"index"}, {"ids"}, {int_attribute("to", 6)})
+      .node("Cast", {"x"}, {"rounded"}, {int_attribute("to", 6)})
+      .output("ids", DType::i32, {{1}, {8}})
+      .output("rounded", DType::i32, {{2}, {8}});
+  const Model model = graph.model();
+  EXPECT_THAT(find_class_ids(ModelIndex(model)), ElementsAre("ids"));
+}
+
 TEST(Evidence, a_difference_on_few_samples_is_a_doubt_and_no_proof) {
   Evidence evidence = quantized(0.1);
   evidence.structure = StructureEvidence{.output = "y", .sqnr_db = 20, .on_few = true};

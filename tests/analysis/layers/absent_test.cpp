@@ -23,7 +23,11 @@ LayerRow wrong(const std::string& layer, const std::string& type) {
 }
 
 LayerRow absent(const std::string& layer, const std::string& type, Match match) {
-  return {.layer = layer, .type = type, .match = match, .exceeds = match == Match::none};
+  return {.layer = layer,
+          .type = type,
+          .match = match,
+          .reference_shape = {2, 2},
+          .exceeds = match == Match::none};
 }
 
 LayersResult settled(const Model& model, std::vector<LayerRow> rows) {
@@ -142,6 +146,21 @@ TEST(AbsentLayers, a_layer_whose_operators_are_there_is_fused) {
 }
 
 // As ONNX Runtime leaves a Linear and the Sigmoid that the model computes behind its last layer.
+// Operators of PyTorch have types that say nothing of ONNX's.
+TEST(AbsentLayers, one_number_is_not_missed_where_what_follows_it_is_right) {
+  GraphBuilder graph = graph_of("y");
+  graph.node("MatMul", {"x", "w0"}, {"first"}).node("Sigmoid", {"first"}, {"y"});
+  LayerRow single = absent("addmm", "aten.addmm", Match::none);
+  single.reference_shape = {1, 1};
+  LayersResult result{.rows = {right("x", "aten.relu"), single}, .outputs = {right("y", "")}};
+  const Model model = graph.model();
+  const ModelIndex index(model);
+  settle_absent_layers(result, CandidateGraph(index, result.rows));
+  EXPECT_EQ(result.rows[1].match, Match::fused);
+  const LayersResult inside = settled(model, {single, right("y", "aten.sigmoid")});
+  EXPECT_EQ(inside.rows[0].match, Match::fused);
+}
+
 TEST(AbsentLayers, the_last_layer_is_fused_where_the_output_is_right) {
   const auto last = [](const std::string& op, bool exceeds) {
     GraphBuilder graph = graph_of("y");

@@ -141,6 +141,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
       structure && compare.verdict.outcome == Outcome::fail &&
       gains_nothing_in_float(*structure, worst_db(judged_outputs(compare)))) {
     answer(result, Question::place) = AnswerKind::bad;
+    answer(result, Question::remedy) = AnswerKind::unknown;
     // Constants that stay coarse, and operators that stay quantized, might explain it.
     name_cause(result,
                structure->only_fine ? DiagnosedCause::other_structure : DiagnosedCause::unknown,

@@ -6,6 +6,7 @@
 #include <array>
 #include <iterator>
 
+#include "vernier/model/precision.h"
 #include "vernier/model/index.h"
 
 namespace vernier {
@@ -84,6 +85,10 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
     if (!(structure->sqnr_db >= least))
       doubts.push_back({DoubtKind::other_structure, structure->output, structure->sqnr_db, least});
   }
+  if (const auto& structure = evidence.structure;
+      structure && structure->unswitched == 0 && !structure->other_ids.empty())
+    doubts.push_back({DoubtKind::other_float_ids, structure->other_ids, structure->equal_ids,
+                      default_ids_limit(Precision::fp32).value});
   if (const auto& missing = evidence.missing)
     doubts.push_back({DoubtKind::missing_activation,
                       missing->tensor.empty() ? missing->op : missing->tensor,

@@ -112,6 +112,7 @@ void ask_others(CompareResult& result, const ComparedRun& run) {
   if (!result.verdict.pass() || !others || evidence.real_inputs || evidence.own_limits) return;
   CompareOptions again = options_like(run.options.compare);
   again.parts.clear();  // the verdict has no limits for parts
+  again.evidence.quantized = evidence.quantized;
   std::ranges::copy_if(result.verdict.limits, std::back_inserter(again.limits),
                        [](const Limit& limit) { return limit.metric.ends_with("_mean"); });
   OrtRunner candidate = exact_runner(run.extended, run.options.candidate_runtime);

@@ -12,6 +12,8 @@ struct StructureEvidence {
   std::string output;           // the output that agrees least
   double sqnr_db = 0;           // of that output, over the samples
   bool on_few = false;          // most samples agree: a rounded decision may have flipped on others
+  std::string other_ids;        // an output of class ids, too few of which are equal; empty if none
+  double equal_ids = 1;         // the share of them that is equal
   std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
   bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
@@ -36,7 +38,7 @@ inline bool is_other_network(const StructureEvidence& evidence) {
 // Whether more differs than rounding explains, though it may not prove another network.
 inline bool differs_in_structure(const StructureEvidence& evidence) {
   const double least = evidence.unswitched == 0 ? same_structure_db : rounded_structure_db;
-  return !(evidence.sqnr_db >= least);
+  return !(evidence.sqnr_db >= least) || !evidence.other_ids.empty();
 }
 
 // Whether quantizers are not the cause: without them, the candidate is hardly nearer to the

@@ -191,17 +191,15 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
     WidenedSamples samples(spread_samples(run.samples, few_samples, again.io.steps));
     const CompareResult compared = compare_outputs(runner, run, samples, again);
     const std::set<std::string> levelled = levelled_outputs(compared, run);
-    bool has_other_ids = false;
     for (const Failure& failure : compared.verdict.failures)
       if (failure.metric == default_ids_limit(Precision::fp32).metric)
-        has_other_ids = true;  // a share, which close calls lower too
+        structure.other_ids = failure.subject, structure.equal_ids = failure.value;
       else if (failure.kind == FailureKind::broken && !levelled.contains(failure.subject))
         take_worst(structure, measured_on(failure, compared));
     for (const PairResult& output : compared.outputs)
       if (std::ranges::count(compared.before_activation, output.name, &PairResult::name) > 0 &&
           !is_rounded_activation(output))
         take_worst(structure, measured_on(output));
-    if (has_other_ids && structure.sqnr_db == INFINITY) return std::nullopt;
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
@@ -361,6 +359,7 @@ CompareOptions options_like(const CompareOptions& first) {
   return {.allow_missing = true,
           .before = first.before,
           .shares = first.shares,
+          .ids = first.ids,
           .parts = first.parts,
           .outputs_by_position = first.outputs_by_position,
           .io = first.io};
