@@ -337,6 +337,13 @@ void put_back_bounds(CompareResult& result, const ComparedRun& run) {
   if (bounded && bounded->sqnr_db >= same_structure_db) structure = *bounded;
 }
 
+std::string unproven_warning(const StructureEvidence& structure) {
+  return fmt::format(
+      "not proven to be the same function: with its quantizers off, output {} has {:.1f} dB, which "
+      "{} constants or operators that stay rounded, such as {}, may explain",
+      structure.output, structure.sqnr_db, structure.unswitched, structure.first_unswitched);
+}
+
 // Whether the candidate in float32 computes the same function as the reference.
 void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun& run) {
   const auto is_nonfinite = [](const Failure& failure) {
@@ -351,6 +358,9 @@ void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun&
   if (is_other_network(structure) && !is_lost_bound(result, run))
     find_origin(structure, form.model, run);
   if (!structure.origin.empty()) result.warnings.push_back(origin_warning(structure));
+  if (result.evidence.quantized && structure.unswitched > 0 && !structure.output.empty() &&
+      differs_in_structure(structure))
+    result.warnings.push_back(unproven_warning(structure));
 }
 
 }  // namespace
