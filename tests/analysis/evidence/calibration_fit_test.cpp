@@ -152,9 +152,8 @@ TEST(CalibrationFit, picking_leaves_out_the_quantizer_that_fits_worst) {
 
 TEST(CalibrationFit, an_octave_of_room_in_16_bits_does_not_count) {
   const auto score = [](double largest, bool is_wide) {
-    const UsedRange range{.representable = 2,
-                          .use = {.largest = largest, .elements = 100},
-                          .is_wide = is_wide};
+    const UsedRange range{
+        .representable = 2, .use = {.largest = largest, .elements = 100}, .is_wide = is_wide};
     return vernier::fit_of(std::vector{range}).score;
   };
   EXPECT_EQ(score(1, false), 1);

@@ -326,8 +326,7 @@ std::vector<UsedRange> CalibrationProbe::ranges(std::span<const QuantizerUse> us
   for (std::size_t i = 0; i < uses.size(); ++i)
     ranges.push_back({state_->quantizers[i].name, state_->quantizers[i].largest(), uses[i],
                       state_->quantizers[i].bounded, state_->quantizers[i].zeros_alone,
-                      state_->quantizers[i].is_input,
-                      is_wide(state_->quantizers[i].quantizer)});
+                      state_->quantizers[i].is_input, is_wide(state_->quantizers[i].quantizer)});
   return ranges;
 }
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <iterator>
 
-#include "vernier/model/precision.h"
 #include "vernier/model/index.h"
+#include "vernier/model/precision.h"
 
 namespace vernier {
 namespace {
