@@ -2,8 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <span>
 #include <vector>
 
 #include "vernier/error.h"
@@ -14,7 +15,7 @@ namespace {
 std::vector<Tensor> outputs(const std::vector<float>& values) {
   Tensor tensor{.name = "y", .dtype = DType::f32, .shape = {std::ssize(values)}};
   tensor.bytes.resize(values.size() * sizeof(float));
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(values)), tensor.bytes.begin());
   return {tensor};
 }
 
