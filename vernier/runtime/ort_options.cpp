@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "vernier/error.h"
+#include "vernier/runtime/ort_library.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/utf8.h"
 

@@ -51,7 +51,7 @@ std::optional<double> upper_bound_of(const NodeProto& node, const GraphIndex& gr
       return bounds->floats(1);
   if (is_op(node, "Min"))
     for (const std::string& input : node.input())
-      if (const auto bound = graph.number(input)) return *bound;
+      if (const auto bound = graph.number(input)) return bound;
   return std::nullopt;
 }
 
