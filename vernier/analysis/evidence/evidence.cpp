@@ -166,7 +166,7 @@ bool is_unknown(const Failure& failure, const std::vector<Failure>& failures) {
 
 }  // namespace
 
-Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+Verdict make_verdict(std::vector<Limit> limits, const std::vector<Failure>& failures,
                      const Evidence& evidence) {
   std::vector<Failure> known, unknown;
   const bool made_up = !evidence.real_inputs && !evidence.own_limits;

@@ -53,7 +53,7 @@ inline constexpr double made_up_loss_db = 8;
 // function is missing. On synthetic inputs it also proves nothing if a scale or a node was changed,
 // or if alternative inputs break it. An output that is missing, not finite, of another shape or not
 // measured always fails, unless the reference itself is not finite in it on synthetic inputs.
-Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+Verdict make_verdict(std::vector<Limit> limits, const std::vector<Failure>& failures,
                      const Evidence& evidence);
 
 // Fails the verdict if the weights differ, with the weight that differs most as the cause.
