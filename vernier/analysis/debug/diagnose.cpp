@@ -236,7 +236,7 @@ Verdict judge(const DebugResult& result, const std::vector<Limit>& limits) {
   require_tensors(limits, names);
   std::vector<Failure> failures = failures_without_limits(result);
   std::ranges::move(judge(limits, rows), std::back_inserter(failures));
-  return make_verdict(limits, std::move(failures), result.evidence);
+  return make_verdict(limits, failures, result.evidence);
 }
 
 }  // namespace
