@@ -206,17 +206,17 @@ std::string cause_text(const DiagnosisResult& result) {
       return fmt::format("quantization: {} makes most of the noise", result.subject);
     case DiagnosedCause::spread_quantization:
       return "quantization: the noise is spread, no few nodes make most of it";
+    case DiagnosedCause::not_quantization:
+      return fmt::format(
+          "not found, but not quantization: with its quantizers off the candidate is {} dB from "
+          "the "
+          "reference",
+          format_decibels(result.compare->evidence.structure->sqnr_db));
     case DiagnosedCause::unknown: break;
   }
   if (result.compare && result.compare->evidence.quantized && result.layers)
     return "not found: switching quantizers off needs the float .onnx model; give that as the "
            "reference";
-  if (result.compare && result.compare->evidence.quantized && result.compare->evidence.structure &&
-      !result.debug)
-    return fmt::format(
-        "not found, but not quantization: with its quantizers off the candidate is {} dB from the "
-        "reference",
-        format_decibels(result.compare->evidence.structure->sqnr_db));
   const auto little = std::ranges::find(result.remedies, Remedy::Kind::right_layer, &Remedy::kind);
   if (little != result.remedies.end())
     return fmt::format("not found: {} differs first, but explains little ({} -> {} dB once right)",

@@ -165,6 +165,11 @@ TEST_F(Compare, class_ids_alone_are_judged_by_their_share) {
   EXPECT_THAT(failure_texts(compared(real, {1, 90, 8, 11})),
               ElementsAre("output ids: 50.0 % of its numbers are the reference's (< 75 %)"));
   EXPECT_EQ(compared(made_up, {1, 90, 8, 11}).outcome, Outcome::inconclusive);
+  // Nothing is no equal id.
+  const Tensor none = make_tensor("ids", DType::i64, {0});
+  EXPECT_FALSE(run({none}, {none},
+                   {.limits = default_limits(Precision::int8), .evidence = real, .ids = {"ids"}})
+                   .verdict.pass());
 }
 
 TEST_F(Compare, no_sample_is_no_pass) {

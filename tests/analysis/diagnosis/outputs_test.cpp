@@ -30,7 +30,7 @@ TEST(DiagnosedOutputs, are_not_quantizations_fault_if_quantizers_change_nothing)
   EXPECT_TRUE(explained_by_comparison(fine));
   EXPECT_EQ(fine.cause, DiagnosedCause::other_structure);
   EXPECT_TRUE(explained_by_comparison(coarse));
-  EXPECT_EQ(coarse.cause, DiagnosedCause::unknown);
+  EXPECT_EQ(coarse.cause, DiagnosedCause::not_quantization);
 }
 
 TEST(DiagnosedOutputs, may_be_quantizations_fault_if_quantizers_change_much) {

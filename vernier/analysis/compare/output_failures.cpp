@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <span>
 
 #include "vernier/model/precision.h"
 
@@ -66,12 +67,22 @@ std::vector<PairResult> judged_pairs(const CompareResult& result, const CompareO
   const bool has_numbers = std::ranges::any_of(pairs, is_number);
   if (!options.evidence.own_limits)
     std::erase_if(pairs, [&](const PairResult& pair) {
-      const bool are_ids = std::ranges::count(options.ids, pair.name) > 0;
+      const bool are_ids =
+          std::ranges::count(options.ids, pair.name) > 0 && element_count(pair.reference_shape) > 0;
       return pair.status == PairStatus::compared && !is_number(pair) && (has_numbers || are_ids);
     });
   if (!result.exact_outputs.empty())
     std::ranges::copy_if(result.outputs, std::back_inserter(pairs), is_one_sided);
   return pairs;
+}
+
+// Whether class ids are all that was compared, so that no limit on decibels applies.
+bool are_ids_alone(const CompareResult& result, const CompareOptions& options) {
+  const auto is_compared = [](const PairResult& pair) {
+    return pair.status == PairStatus::compared;
+  };
+  return std::ranges::any_of(judged_outputs(result), is_compared) &&
+         std::ranges::none_of(judged_pairs(result, options), is_compared);
 }
 
 // Drops failures of the default limit on the worst sample if the reference is almost zero there.
@@ -116,7 +127,7 @@ std::vector<PairResult> judged_outputs(const CompareResult& result) {
 
 bool fails_by_ids(const CompareOptions& options, const CompareResult& result) {
   return !options.evidence.quantized ||
-         (options.evidence.real_inputs && judged_pairs(result, options).empty());
+         (options.evidence.real_inputs && are_ids_alone(result, options));
 }
 
 std::optional<Failure> fewest_equal_ids(const CompareResult& result,
@@ -149,8 +160,9 @@ std::vector<Failure> output_failures(CompareResult& result, const CompareOptions
     return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
                  std::array{Judged{.metrics = {{"samples", 0}}}});
   const std::vector<PairResult> pairs = judged_pairs(result, options);
-  std::vector<Failure> failures;
-  if (!pairs.empty()) failures = judge_pairs(pairs, "output", options.limits);
+  const bool ids_alone = are_ids_alone(result, options);
+  std::vector<Failure> failures =
+      judge_pairs(pairs, "output", ids_alone ? std::span<const Limit>() : options.limits);
   if (!options.evidence.own_limits) {
     forgive_rounding(failures, pairs, options.shares);
     forgive_quiet_samples(failures, pairs, result.warnings);

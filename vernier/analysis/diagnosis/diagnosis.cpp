@@ -140,6 +140,7 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::drift_origin: return "drift_origin";
     case DiagnosedCause::quantized_nodes: return "quantized_nodes";
     case DiagnosedCause::spread_quantization: return "spread_quantization";
+    case DiagnosedCause::not_quantization: return "not_quantization";
     case DiagnosedCause::unknown: return "unknown";
   }
   return "";

@@ -73,6 +73,7 @@ enum class DiagnosedCause {
   drift_origin,        // the layer where a float candidate starts to differ
   quantized_nodes,     // a few nodes' quantization makes most of the noise
   spread_quantization,  // quantization noise, spread over many nodes
+  not_quantization,     // something else than its quantizers, but it is not known what
   unknown
 };
 std::string_view diagnosed_cause_name(DiagnosedCause cause);

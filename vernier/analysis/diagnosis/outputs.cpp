@@ -143,9 +143,10 @@ bool explained_by_comparison(DiagnosisResult& result) {
     answer(result, Question::place) = AnswerKind::bad;
     answer(result, Question::remedy) = AnswerKind::unknown;
     // Constants that stay coarse, and operators that stay quantized, might explain it.
-    name_cause(result,
-               structure->only_fine ? DiagnosedCause::other_structure : DiagnosedCause::unknown,
-               structure->origin);
+    name_cause(
+        result,
+        structure->only_fine ? DiagnosedCause::other_structure : DiagnosedCause::not_quantization,
+        structure->origin);
     return true;
   }
   for (const Failure& failure : compare.verdict.failures)

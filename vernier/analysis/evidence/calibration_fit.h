@@ -13,9 +13,9 @@
 
 namespace vernier {
 
-// How far the values that go into a quantizer use its range, over one sample or several.
 struct Quantizer;
 
+// How far the values that go into a quantizer use its range, over one sample or several.
 struct QuantizerUse {
   double largest = 0;        // largest magnitude observed, on the sides of zero that count
   std::int64_t clipped = 0;  // elements beyond the range, on these sides
