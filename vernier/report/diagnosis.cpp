@@ -176,8 +176,7 @@ std::string not_asked_text(const DiagnosisResult& result, Question question) {
   if (question == Question::remedy && result.verdict.outcome == Outcome::fail &&
       is_other_network(result.cause))
     return "convert the candidate again from this reference";
-  if (result.quick && question >= Question::place) return "not asked (--quick)";
-  return result.cause == DiagnosedCause::not_quantization ? "none was found" : "not needed";
+  return result.quick && question >= Question::place ? "not asked (--quick)" : "not needed";
 }
 
 std::string answer_text(const DiagnosisResult& result, const Answer& answer) {
