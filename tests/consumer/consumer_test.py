@@ -74,7 +74,8 @@ class Consumer(unittest.TestCase):
                     self.assertEqual(printed, expected)
 
     def test_the_sources_alone_bring_the_library_and_nothing_else(self):
-        build = self.configure("fetched", f"-DVERNIER_SOURCE={ROOT}", "-DVERNIER_TORCH=OFF")
+        build = self.configure("fetched", f"-DVERNIER_SOURCE={ROOT}", "-DVERNIER_TORCH=OFF",
+                               "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON")
         targets = output_of("cmake", "--build", build, "--target", "help")
         self.assertIn("libvernier.so", targets)
         for unwanted in ("vernier_cli", "tensor_test", "knn_bench"):
