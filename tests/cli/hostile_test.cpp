@@ -41,7 +41,7 @@ class Hostile : public ::testing::TestWithParam<std::string> {
     const TemporaryDirectory written;
     for (const auto& entry : fs::directory_iterator(folder)) {
       const std::string file = entry.path();
-      std::vector<std::string> command = {GetParam(),       file, "--timeout", "6",
+      std::vector<std::string> command = {GetParam(),       file, "--timeout", "2",
                                           "--memory-limit", "2"};
       if (GetParam() == "record") command.insert(command.end(), {"-o", written / "a.npz"});
       if (GetParam() == "inspect") command.push_back("--tensors");

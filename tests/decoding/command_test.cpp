@@ -43,6 +43,17 @@ class DecoderCommand : public ::testing::Test {
     return path("tokens.npz");
   }
 
+  // The first tokens of each sequence: as telling as all 128, in a fraction of the time.
+  std::string first_tokens(const std::filesystem::path& file, std::int64_t length) {
+    const Tensor all = NpzReader(file).read("input_ids");
+    Tensor tokens = make_tensor("input_ids", DType::i64, {all.shape[0], length});
+    for (std::int64_t row = 0; row < all.shape[0]; ++row)
+      std::ranges::copy(elements<std::int64_t>(all.view()).subspan(row * all.shape[1], length),
+                        elements<std::int64_t>(tokens).begin() + row * length);
+    write_npz(path("first_tokens.npz"), std::vector{tokens});
+    return path("first_tokens.npz");
+  }
+
   CompletedProcess compare(const std::string& candidate, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {
         "eval", path(candidate), "--reference", path("float.onnx"), "--samples", "3"};
@@ -228,13 +239,14 @@ TEST_F(DecoderCommand, text_that_cannot_be_scored_is_a_one_line_error) {
 TEST_F(DecoderCommand, debug_measures_projections_and_advises_by_kl_on_other_text) {
   const std::filesystem::path folder = shared_data("lm");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
+  const std::string tokens = first_tokens(folder / "tokens.npz", 40);
   const auto debug = [&](const std::string& file, std::vector<std::string> more) {
     std::vector<std::string> arguments = {"debug",
                                           (folder / file).string(),
                                           "--reference",
                                           (folder / "model.onnx").string(),
                                           "--input-data",
-                                          (folder / "tokens.npz").string(),
+                                          tokens,
                                           "--samples",
                                           "4",
                                           "--advice-samples",
@@ -272,7 +284,7 @@ TEST_F(DecoderCommand, quantize_and_tune_are_scored_by_kl_on_text_that_was_held_
   const std::filesystem::path folder = shared_data("lm");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no folder of large models";
   const std::string real = (folder / "model.onnx").string();
-  const std::string tokens = (folder / "tokens.npz").string();
+  const std::string tokens = first_tokens(folder / "tokens.npz", 24);
   const CompletedProcess outcome = run_vernier({"quantize", real, "--precision", "int4", "--data",
                                                 tokens, "-o", path("int4.onnx"), "-f", "json"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
