@@ -120,5 +120,31 @@ TEST_F(Evaluate, models_and_datasets_of_different_classes_are_errors) {
   EXPECT_THAT(failure(wide, 0), HasSubstr("the reference has 4 classes, the candidate 2"));
 }
 
+// The outputs, in this order: z is 2x, others are x.
+OrtRunner scoring(const std::vector<std::string>& outputs) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{-1, "N"}, {2, ""}})
+      .weight(tensor_of<float>("two", DType::f32, {}, {2}));
+  for (const std::string& name : outputs)
+    graph.output(name, DType::f32, {{-1, "N"}, {2, ""}})
+        .node(name == "z" ? "Mul" : "Identity",
+              name == "z" ? std::vector<std::string>{"x", "two"} : std::vector<std::string>{"x"},
+              {name});
+  return OrtRunner(graph.model());
+}
+
+TEST_F(Evaluate, an_output_that_the_reference_lacks_is_an_error) {
+  OrtRunner candidate = scoring({"y", "z"}), other = scoring({"z"}), renamed = scoring({"a", "z"}),
+            all_renamed = scoring({"a", "b"});
+  const auto failure = [&](Runner& reference) {
+    return failure_of([&] { evaluate({&reference, candidate}, examples(candidate), nullptr, {}); });
+  };
+  EXPECT_THAT(failure(other), HasSubstr("output y has no counterpart: the reference has z;"));
+  EXPECT_THAT(failure(renamed), HasSubstr("output y has no counterpart: the reference has a, z;"));
+  const TaskResult by_position =
+      evaluate({&all_renamed, candidate}, examples(candidate), nullptr, {});
+  EXPECT_EQ(by_position.metrics[0].reference, 100);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "vernier/analysis/inputs/bind_inputs.h"
+#include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/parts/record.h"
 #include "vernier/analysis/task/batch_dependence.h"
 #include "vernier/analysis/task/block_answers.h"
@@ -33,12 +34,16 @@ auto timed(double& seconds, Work work) {
   return work();
 }
 
-// The reference's counterpart of the candidate's output: by name, else by position, else the first.
-std::size_t counterpart_of(const std::string& name, std::size_t place,
-                           const std::vector<TensorSpec>& outputs) {
-  const auto found = std::ranges::find(outputs, name, &TensorSpec::name);
-  if (found != outputs.end()) return found - outputs.begin();
-  return place < outputs.size() ? place : 0;
+// The index of the reference's output that the candidate's is paired with.
+std::size_t counterpart_of(std::size_t output, const Runner& candidate, const Runner& reference) {
+  const auto expected = names_of(reference.outputs()), found = names_of(candidate.outputs());
+  for (const OutputPair& pair :
+       pair_outputs(expected, found, reference.outputs_are_positional()).pairs)
+    if (pair.candidate == output) return pair.reference;
+  throw Error(fmt::format(
+      "[task] the candidate's output {} has no counterpart: the reference has {}; choose an output "
+      "of both with --output-name",
+      found[output], fmt::join(expected, ", ")));
 }
 
 const Tensor& output_at(const std::vector<Tensor>& outputs, std::size_t place) {
@@ -86,6 +91,7 @@ class TaskRun {
       : models_(models), options_(options), total_(examples), dataset_classes_(dataset_classes) {
     output_ = scored_output(models.candidate.outputs(), options.task.output);
     if (!models.reference) return;
+    reference_output_ = counterpart_of(output_, models.candidate, *models.reference);
     bindings_ = bind_inputs(models.candidate.inputs(), models.reference->inputs());
     warnings_ = bindings_.warnings;
   }
@@ -163,8 +169,8 @@ class TaskRun {
     models_.reference->seek(number);
     const auto bound = apply_bindings(bindings_, models_.reference->inputs(), inputs);
     const auto reference = timed(timings_.reference, [&] { return models_.reference->run(bound); });
-    const std::size_t place = counterpart_of(output.name, output_, models_.reference->outputs());
-    timed(timings_.scoring, [&] { answers.reference.add(output_at(reference, place), batch); });
+    timed(timings_.scoring,
+          [&] { answers.reference.add(output_at(reference, reference_output_), batch); });
     require_same_classes(answers);
     compare_latest(answers);
   }
@@ -237,6 +243,7 @@ class TaskRun {
   const EvaluateOptions& options_;
   InputBindings bindings_;
   std::size_t output_ = 0;  // index of the candidate's output that is scored
+  std::size_t reference_output_ = 0;
   bool batch_checked_ = false, batch_noted_ = false;
   std::vector<std::string> warnings_;
   TaskTimings timings_;

@@ -29,11 +29,11 @@ inline constexpr const char* examples_section = "examples";
 inline constexpr const char* bank_section = "bank";
 
 // Runs both models on each batch of examples, scores their predictions and judges the scores.
-// Predictions are one output of the candidate, and the reference's output of the same name, or else
-// at the same position. If a model's answers depend on the rest of the batch, a warning says so.
+// Predictions are one output of the candidate, and the reference's output that pair_outputs() pairs
+// it with. If a model's answers depend on the rest of the batch, a warning says so.
 // `bank` holds examples whose embeddings are searched instead of the examples' own; may be null.
 // Embeddings and logits are kept in memory, images are not. Throws Error for predictions that the
-// task cannot read, and for models with different classes.
+// task cannot read, for models with different classes, and if the reference lacks the output.
 TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
                     const TaskExamples* bank, const EvaluateOptions& options);
 
