@@ -182,9 +182,10 @@ class Comparison {
     reference_.seek(number);
     candidate_.seek(number);
     const std::vector<Tensor> candidate_inputs = fed(sample, candidate_state_);
-    const std::vector<Tensor> reference = reference_.run(
-        fed(apply_bindings(bindings_, reference_.inputs(), sample), reference_state_));
-    const std::vector<Tensor> candidate = candidate_.run(candidate_inputs);
+    std::vector<Tensor> reference = reference_.run(
+        fed(apply_bindings(bindings_, reference_.inputs(), sample), reference_state_),
+        options_.observe_reference);
+    std::vector<Tensor> candidate = candidate_.run(candidate_inputs, options_.observe_candidate);
     if (!std::exchange(is_paired_, true)) pair(reference, candidate);
     if (measured.reference_outputs.empty() && measured.candidate_outputs.empty()) {
       measured.reference_outputs = without_bytes(reference);
@@ -192,6 +193,7 @@ class Comparison {
     }
     reference_state_.keep(feedback_.reference, reference);
     candidate_state_.keep(feedback_.candidate, options_.io.teacher ? reference : candidate);
+    transform(reference, candidate);
     measured.sketches.resize(pairing_.pairs.size());
     for (std::size_t i = 0; i < pairing_.pairs.size(); ++i) {
       const Tensor& expected = reference[pairing_.pairs[i].reference];
@@ -205,6 +207,13 @@ class Comparison {
       measure_exact(number, reference, sample, measured);
     else
       measure_judged(number, reference, candidate);
+  }
+
+  void transform(std::vector<Tensor>& reference, std::vector<Tensor>& candidate) const {
+    if (!options_.transform) return;
+    for (const OutputPair& pair : pairing_.pairs)
+      for (Tensor* value : {&reference[pair.reference], &candidate[pair.candidate]})
+        *value = options_.transform(pair.name, std::move(*value));
   }
 
   // Called after the first run: only then is it certain what a model returns.

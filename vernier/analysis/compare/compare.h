@@ -46,6 +46,11 @@ struct CompareOptions {
   // Pair outputs by position, for a reference whose outputs have no names of their own.
   bool outputs_by_position = false;
   IoMapping io;
+  // Applied to both members of a pair of outputs, before they are compared; may be empty. It is
+  // given the candidate's name.
+  std::function<Tensor(const std::string& output, Tensor value)> transform;
+  // Shown the tensors that each model's runner watches, in every run; may be empty.
+  Observer observe_reference, observe_candidate;
   // Opens the candidate again with every tensor watched, to find where a NaN began; may be empty.
   std::function<std::unique_ptr<Runner>()> watch_candidate;
   Progress progress;

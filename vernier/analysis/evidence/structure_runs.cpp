@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "vernier/analysis/evidence/float_form.h"
@@ -70,61 +69,18 @@ Tensor centred_logits(const TensorView& output, const FinalActivation& activatio
   return logits;
 }
 
-// A runner with logits in place of its outputs behind a final Softmax, by output position.
-class LogitsRunner : public Runner {
- public:
-  LogitsRunner(Runner& runner, std::map<std::size_t, FinalActivation> behind)
-      : runner_(runner), behind_(std::move(behind)) {}
-  const std::vector<TensorSpec>& inputs() const override { return runner_.inputs(); }
-  const std::vector<TensorSpec>& outputs() const override { return runner_.outputs(); }
-  void seek(std::int64_t sample) override { runner_.seek(sample); }
-  bool outputs_are_positional() const override { return runner_.outputs_are_positional(); }
-  std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
-    std::vector<Tensor> outputs = runner_.run(inputs, observer);
-    for (const auto& [at, activation] : behind_)
-      if (at < outputs.size() && is_float(outputs[at].dtype)) {
-        Tensor logits = centred_logits(outputs[at], activation);
-        logits.name = outputs[at].name;
-        outputs[at] = std::move(logits);
-      }
-    return outputs;
-  }
-
- private:
-  Runner& runner_;
-  std::map<std::size_t, FinalActivation> behind_;
-};
-
-// The outputs of the runner that are behind a final Softmax of the candidate. `name_of` gives the
-// candidate's name of an output position.
-template <typename NameOf>
-std::map<std::size_t, FinalActivation> behind_softmax(const Runner& runner,
-                                                      const ModelIndex& candidate,
-                                                      const NameOf& name_of) {
-  std::map<std::size_t, FinalActivation> behind;
-  for (const FinalActivation& activation : find_final_activations(candidate))
-    for (std::size_t i = 0; i < runner.outputs().size(); ++i)
-      if (activation.op.ends_with("Softmax") && activation.output == name_of(i))
-        behind.emplace(i, activation);
-  return behind;
-}
-
 // Compares the outputs. With a live reference, outputs behind a final Softmax are compared as
 // logits; a reference model already has the Softmax's input as an output.
 CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples& samples,
-                              const CompareOptions& options) {
-  if (run.models.reference) return compare(run.reference, candidate, samples, options);
-  const auto own = [&](std::size_t at) { return candidate.outputs()[at].name; };
-  const auto mapped = [&](std::size_t at) {
-    const std::string& name = run.reference.outputs()[at].name;
-    if (options.outputs_by_position)
-      return at < candidate.outputs().size() ? candidate.outputs()[at].name : "";
-    const auto found = options.io.outputs.find(name);
-    return found == options.io.outputs.end() ? name : found->second;
-  };
-  LogitsRunner expected(run.reference, behind_softmax(run.reference, run.extended_index, mapped));
-  LogitsRunner found(candidate, behind_softmax(candidate, run.extended_index, own));
-  return compare(expected, found, samples, options);
+                              CompareOptions options) {
+  if (!run.models.reference)
+    options.transform = [activations = find_final_activations(run.extended_index)](
+                            const std::string& output, Tensor value) {
+      const auto found = std::ranges::find(activations, output, &FinalActivation::output);
+      const bool is_softmax = found != activations.end() && found->op.ends_with("Softmax");
+      return is_softmax && is_float(value.dtype) ? centred_logits(value, *found) : value;
+    };
+  return compare(run.reference, candidate, samples, options);
 }
 
 // Samples that agree, as those without padding do where a mask was lost, do not make up for others.
