@@ -238,13 +238,12 @@ std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
 
 // Finds the first layer where the candidate in float32 differs from the reference.
 void find_origin(StructureEvidence& structure, const Model& candidate, const ComparedRun& run) {
-  if (!run.models.reference || run.models.reference->path().empty()) return;
-  const std::filesystem::path& reference = run.models.reference->path();
+  if (!run.models.reference) return;
   try {
     WidenedSamples samples(spread_samples(run.samples, few_samples, run.options.compare.io.steps));
     const LayersResult layers =
         validate_layers(candidate.clone(), samples,
-                        {.reference = reference,
+                        {.reference_model = run.models.reference,
                          .weight_evidence = false,
                          .judge_outputs = false,  // the outputs are what asked for this
                          .io = run.options.compare.io,

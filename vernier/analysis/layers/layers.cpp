@@ -243,7 +243,7 @@ LayersResult as_far_as_run(LayersResult result, const Samples& samples) {
 
 // A host needs an example to describe its model, because it runs it.
 LayersOptions with_example(LayersOptions options, const Model& candidate, Samples& samples) {
-  if (model_format(options.reference) != ModelFormat::hosted) return options;
+  if (reference_format(options) != ModelFormat::hosted) return options;
   if (samples.size() > 0)
     options.host = described_by(options.host, samples.sample(0), candidate.outputs());
   return options;
@@ -335,7 +335,7 @@ std::string_view cause_name(Cause cause) {
 
 bool judges_outputs(const Model& candidate, const LayersOptions& options) {
   return options.judge_outputs && !options.tolerance &&
-         model_format(options.reference) == ModelFormat::onnx &&
+         reference_format(options) == ModelFormat::onnx &&
          precision_of(candidate) != Precision::fp32;
 }
 

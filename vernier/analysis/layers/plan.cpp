@@ -66,7 +66,7 @@ bool is_pytorch(ModelFormat format) {
 }
 
 std::unique_ptr<Runner> open_truth(const LayersOptions& options) {
-  if (!is_pytorch(model_format(options.reference)))
+  if (!is_pytorch(reference_format(options)))
     throw Error(
         fmt::format("[layers] {}: only a PyTorch reference can be run in float64; "
                     "leave --truth out",
@@ -201,10 +201,14 @@ std::string not_compared(std::string_view reason, std::span<const std::string> l
   return text;
 }
 
+ModelFormat reference_format(const LayersOptions& options) {
+  return options.reference_model ? ModelFormat::onnx : model_format(options.reference);
+}
+
 LayersReference open_layers_reference(const LayersOptions& options) {
   LayersReference reference;
   if (options.truth) reference.truth = open_truth(options);
-  const ModelFormat format = model_format(options.reference);
+  const ModelFormat format = reference_format(options);
   RunnerOptions runner = watching(options);
   if (format == ModelFormat::onnx) {
     reference.model =

@@ -11,7 +11,7 @@
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/model/model.h"
-#include "vernier/runtime/runner.h"
+#include "vernier/runtime/open_runner.h"
 
 namespace vernier {
 
@@ -24,6 +24,9 @@ struct LayersReference {
   std::optional<Model> model;  // only of an ONNX file
   bool is_recorded = false;
 };
+
+// Of a reference whose model is loaded already, the path does not matter.
+ModelFormat reference_format(const LayersOptions& options);
 
 // Throws Error if there is no such file, it shows no layers, or `truth` is asked of other formats.
 LayersReference open_layers_reference(const LayersOptions& options);
