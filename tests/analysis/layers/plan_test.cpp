@@ -81,7 +81,7 @@ TEST(CandidateTensors, a_tensor_knows_its_layer_and_what_it_is_computed_from) {
   builder.node("Relu", {"x"}, {"/block/block.0/act/Relu_output_0"});
   builder.node("Neg", {"/block/block.0/act/Relu_output_0"}, {"y"});
   builder.graph().mutable_node(1)->set_name("/head/Neg");
-  const auto tensors = candidate_tensors(builder.model());
+  const auto tensors = candidate_tensors(ModelIndex(builder.model()));
   EXPECT_EQ(named(tensors, "x").layer, "");
   EXPECT_EQ(named(tensors, "/block/block.0/act/Relu_output_0").layer, "block.0.act");
   EXPECT_EQ(named(tensors, "y").layer, "head");
@@ -96,7 +96,7 @@ TEST(CandidateTensors, metadata_of_the_node_comes_first) {
   auto& entry = *builder.graph().mutable_node(0)->add_metadata_props();
   entry.set_key("pkg.torch.onnx.name_scopes");
   entry.set_value("['', 'block', 'block.act@1', 'relu_1']");
-  const auto tensors = candidate_tensors(builder.model());
+  const auto tensors = candidate_tensors(ModelIndex(builder.model()));
   EXPECT_EQ(named(tensors, "y").layer, "block.act_1");
   EXPECT_TRUE(named(tensors, "y").layer_is_metadata);
 }
@@ -110,7 +110,7 @@ TEST(CandidateTensors, what_a_subgraph_gives_is_what_its_node_is_computed_from) 
   builder.node(
       "If", {"c"}, {"y"},
       {graph_attribute("then_branch", then_branch), graph_attribute("else_branch", else_branch)});
-  const auto tensors = candidate_tensors(builder.model());
+  const auto tensors = candidate_tensors(ModelIndex(builder.model()));
   EXPECT_THAT(inputs_of(tensors, "y"), ElementsAre("c", "t", "e"));
   EXPECT_THAT(inputs_of(tensors, "t"), ElementsAre("x"));
 }
@@ -123,7 +123,7 @@ TEST(CandidateTensors, tensors_in_blocks_of_channels_have_no_name) {
   builder.node("ReorderOutput", {"/b/Relu_output_0"}, {"/c/y"}, {}, "com.microsoft.nchwc");
   builder.node("Neg", {"/c/y"}, {"z"});
   std::vector<std::string> names;
-  for (const CandidateTensor& tensor : candidate_tensors(builder.model()))
+  for (const CandidateTensor& tensor : candidate_tensors(ModelIndex(builder.model())))
     names.push_back(tensor.name);
   EXPECT_THAT(names, ElementsAre("x", "", "", "/c/y", "z"));
 }

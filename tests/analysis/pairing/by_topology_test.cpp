@@ -11,6 +11,10 @@ namespace {
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
+auto matched(const Model& reference, const Model& candidate) {
+  return match_by_topology(ModelIndex(reference), ModelIndex(candidate));
+}
+
 // x -> Relu a -> two Muls of other weights b, c -> Sub y; all names but x and y get a prefix.
 GraphBuilder branches(const std::string& prefix, bool with_relu = true, bool swapped = false) {
   const auto name = [&](const std::string& tensor) { return prefix + tensor; };
@@ -27,20 +31,20 @@ GraphBuilder branches(const std::string& prefix, bool with_relu = true, bool swa
 }
 
 TEST(MatchByTopology, nodes_in_the_same_place_belong_together_whatever_their_names) {
-  EXPECT_THAT(match_by_topology(branches("").model(), branches("t_").model()),
+  EXPECT_THAT(matched(branches("").model(), branches("t_").model()),
               UnorderedElementsAre(Pair("x", "x"), Pair("a", "t_a"), Pair("b", "t_b"),
                                    Pair("c", "t_c"), Pair("y", "y")));
 }
 
 TEST(MatchByTopology, weights_tell_branches_apart_and_operands_may_be_in_another_order) {
-  EXPECT_THAT(match_by_topology(branches("").model(), branches("t_", true, true).model()),
+  EXPECT_THAT(matched(branches("").model(), branches("t_", true, true).model()),
               UnorderedElementsAre(Pair("x", "x"), Pair("a", "t_a"), Pair("b", "t_c"),
                                    Pair("c", "t_b"), Pair("y", "y")));
 }
 
 TEST(MatchByTopology, what_is_missing_has_no_counterpart_and_what_follows_it_does) {
   EXPECT_THAT(
-      match_by_topology(branches("").model(), branches("t_", false).model()),
+      matched(branches("").model(), branches("t_", false).model()),
       UnorderedElementsAre(Pair("x", "x"), Pair("b", "t_b"), Pair("c", "t_c"), Pair("y", "y")));
 }
 
@@ -57,7 +61,7 @@ TEST(MatchByTopology, a_layer_with_its_batch_norm_folded_in_is_what_the_norm_wri
     builder.node("Relu", {folded ? "conv" : "norm"}, {"y"});
     return builder.model();
   };
-  EXPECT_THAT(match_by_topology(graph(true), graph(false)),
+  EXPECT_THAT(matched(graph(true), graph(false)),
               UnorderedElementsAre(Pair("x", "x"), Pair("conv", "norm"), Pair("y", "y")));
 }
 

@@ -93,19 +93,17 @@ std::map<std::string, std::string> float_nodes(const DebugPlan& plan,
                                                const Quantization& quantization,
                                                const std::vector<DebugWeight>& weights,
                                                const ModelIndex& float_model) {
-  std::map<std::string, std::string> writers, nodes;
+  std::map<std::string, std::string> writers, readers, nodes;
   for (const PlannedTensor& planned : plan.tensors)
     writers.emplace(planned.activation.name, planned.activation.writer);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (weights[i].counterpart)
+      readers.emplace(quantization.weights[i].name,
+                      reader_of(float_model, weights[i].counterpart.tensor));
   for (const Switch& each : switches) {
-    const auto writer = writers.find(each.name);
-    if (each.kind == Switch::Kind::activation && writer != writers.end() && !writer->second.empty())
-      nodes.emplace(each.node, writer->second);
-    if (each.kind != Switch::Kind::weight) continue;
-    for (std::size_t i = 0; i < weights.size(); ++i)
-      if (quantization.weights[i].name == each.name && weights[i].counterpart)
-        if (const std::string reader = reader_of(float_model, weights[i].counterpart.tensor);
-            !reader.empty())
-          nodes.emplace(each.node, reader);
+    const auto& known = each.kind == Switch::Kind::activation ? writers : readers;
+    const auto found = known.find(each.name);
+    if (found != known.end() && !found->second.empty()) nodes.emplace(each.node, found->second);
   }
   return nodes;
 }

@@ -70,8 +70,10 @@ DebugActivation activation_row(const PlannedTensor& planned, const TensorSums& s
 std::vector<DebugActivation> activation_rows(const DebugPlan& plan, const Measurements& measured,
                                              double low_db) {
   std::vector<std::size_t> order = measured.sums.order;
+  std::vector<bool> is_produced(plan.tensors.size());
+  for (const std::size_t i : measured.sums.order) is_produced[i] = true;
   for (std::size_t i = 0; i < plan.tensors.size(); ++i)
-    if (std::ranges::find(measured.sums.order, i) == measured.sums.order.end()) order.push_back(i);
+    if (!is_produced[i]) order.push_back(i);
   std::vector<DebugActivation> rows;
   for (const std::size_t i : order)
     rows.push_back(activation_row(plan.tensors[i], measured.sums.tensors[i],

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -76,9 +77,10 @@ std::ptrdiff_t written_with_six(std::span<const WatchedTensor> leaves, const Gra
 
 // The first leaf whose upper bound fewer nodes of the candidate have than leaves; empty if none.
 std::string find_lost_upper_bound(std::span<const WatchedTensor> leaves, const GraphIndex& graph) {
+  std::set<double> seen;
   for (const WatchedTensor& leaf : leaves) {
     const auto bound = upper_bound_of(leaf);
-    if (!bound || !std::isfinite(*bound)) continue;
+    if (!bound || !std::isfinite(*bound) || !seen.insert(*bound).second) continue;
     std::ptrdiff_t wanted = *bound == 6 ? written_with_six(leaves, graph) : 0, found = 0;
     for (const WatchedTensor& each : leaves)
       if (const auto other = upper_bound_of(each)) wanted += are_alike(*bound, *other);

@@ -40,7 +40,7 @@ OrtOptions watching(OrtOptions runtime, bool beside_a_model) {
 
 // The candidate's tensors. Those that no probe shows get no name: they connect other tensors but
 // belong to no layer. The elements of a sequence, for instance, are read inside its scope.
-std::vector<CandidateTensor> visible_tensors(const Model& model, const OrtRunner& runner) {
+std::vector<CandidateTensor> visible_tensors(const ModelIndex& model, const OrtRunner& runner) {
   std::set<std::string> visible;
   for (const WatchedTensor& tensor : runner.watched()) visible.insert(tensor.name);
   for (const TensorSpec& input : runner.inputs()) visible.insert(input.name);
@@ -191,20 +191,18 @@ std::optional<MissingActivations> name_missing_activation(LayersResult& result,
 
 // The candidate as it ships, and the graph that ran, which differs if it was optimised first.
 struct CandidateModels {
-  const Model& shipped;
-  const Model& ran;
+  const ModelIndex& shipped;
+  const ModelIndex& ran;
 };
 
 // Adds the weights that differ from the reference's, and a cause for each row that exceeds.
 LayersResult explain(LayersResult result, const LayersReference& reference,
                      const CandidateModels& candidate, const LayersOptions& options,
                      const RunChanged& run_changed) {
-  const auto& model = reference.model;
+  const auto& index = reference.index;
+  const auto& [shipped, ran] = candidate;
   std::vector<WatchedTensor> leaves;
-  if (!model) leaves = reference.runner->watched();
-  const ModelIndex shipped(candidate.shipped), ran(candidate.ran);
-  std::optional<ModelIndex> index;
-  if (model) index.emplace(*model);
+  if (!index) leaves = reference.runner->watched();
   std::vector<ComparedWeight> weights =
       index ? compare_weights(*index, shipped) : compare_weights(*reference.runner, shipped);
   if (index) {
@@ -216,14 +214,14 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   result.projections = index ? place_projections(*index, result.rows, &LayerRow::layer)
                              : place_projections(ran, result.rows, &LayerRow::tensor);
   result.weight_mismatches = weight_mismatches(weights);
-  if (!model) settle_absent_layers(result, CandidateGraph(ran, result.rows));
+  if (!index) settle_absent_layers(result, CandidateGraph(ran, result.rows));
   GraphEvidence graphs;
   if (index) graphs.missing = name_missing_activation(result, *index, shipped);
-  if (!options.real_inputs && precision_of(candidate.shipped) != Precision::int8)
+  if (!options.real_inputs && precision_of(shipped.model()) != Precision::int8)
     graphs.other_node = index ? find_other_node(*index, shipped) : find_other_leaf(leaves, shipped);
   result = with_causes(std::move(result), options,
                        {.candidate = &ran,
-                        .reference = index ? &*index : nullptr,
+                        .reference = index.get(),
                         .leaves = leaves,
                         .weights = weights,
                         .run_changed = run_changed},
@@ -262,9 +260,9 @@ struct RanLayers {
 };
 
 // Runs both models side by side. The candidate's session ends on return.
-RanLayers run_layers(LayersReference& reference, const Model& graph, Samples& samples,
+RanLayers run_layers(LayersReference& reference, const ModelIndex& graph, Samples& samples,
                      const LayersOptions& options) {
-  OrtRunner runner(graph.clone(), watching(options.runtime, !reference.is_recorded));
+  OrtRunner runner(graph.model().clone(), watching(options.runtime, !reference.is_recorded));
   Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
   bool complete = validation.measure(samples);
   if (complete && !is_part(options) && validation.any_exceeds() &&
@@ -346,10 +344,15 @@ LayersResult validate_layers(const Model& candidate, Samples& samples, const Lay
   pair_cache_outputs(candidate, reference.runner->outputs(), options.io);
   const TensorOrigins origins = known_origins(candidate);
   const Model shipped = recalling(candidate.clone(), origins);
-  const Model graph = options.runtime.optimization
-                          ? recalling(optimize(candidate, *options.runtime.optimization), origins)
-                          : shipped.clone();
-  RanLayers ran = run_layers(reference, graph, samples, options);
+  const ModelIndex shipped_index(shipped);
+  std::optional<Model> optimised;
+  std::optional<ModelIndex> optimised_index;
+  if (options.runtime.optimization) {
+    optimised = recalling(optimize(candidate, *options.runtime.optimization), origins);
+    optimised_index.emplace(*optimised);
+  }
+  const CandidateModels models{shipped_index, optimised ? *optimised_index : shipped_index};
+  RanLayers ran = run_layers(reference, models.ran, samples, options);
   LayersResult& result = ran.result;
   if (is_part(options)) {
     if (judges_outputs(candidate, options))
@@ -358,7 +361,7 @@ LayersResult validate_layers(const Model& candidate, Samples& samples, const Lay
   }
   const RunChanged run_changed = further_runs(reference, ran, samples, options);
   if (reference.model && !run_changed) reference.runner.reset();  // weights are in the file
-  result = explain(std::move(result), reference, {shipped, graph}, options, run_changed);
+  result = explain(std::move(result), reference, models, options, run_changed);
   if (reference.model) reference.runner.reset();
   if (judges_outputs(candidate, options) && !result.interrupted)
     result.verdict = judge_quantized(*reference.model, candidate, samples, result.weights, options);

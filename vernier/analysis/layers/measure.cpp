@@ -47,27 +47,27 @@ LayerRow absent_row(const Layer& layer, const std::vector<SeenLayer>& seen) {
 }  // namespace
 
 Validation::Validation(LayersReference& reference, Runner& candidate,
-                       std::vector<CandidateTensor> tensors, const Model* graph,
+                       std::vector<CandidateTensor> tensors, const ModelIndex* graph,
                        const LayersOptions& options)
     : reference_(reference),
       tensors_(std::move(tensors)),
       graph_(graph),
-      is_quantized_(graph && precision_of(*graph) == Precision::int8),
+      is_quantized_(graph && precision_of(graph->model()) == Precision::int8),
       options_(options),
       side_by_side_(*reference.runner, candidate, tensors_, options.io),
       layers_(reference.layers),
+      reference_graph_(reference.index ? &reference.index->main() : nullptr),
       warnings_(reference.warnings) {
   const auto& more = side_by_side_.warnings();
   warnings_.insert(warnings_.end(), more.begin(), more.end());
-  if (reference_.model) reference_graph_.emplace(reference_.model->graph());
-  if (graph_) decoder_ = find_decoder(*graph_, options.io.roles);
+  if (graph_) decoder_ = find_decoder(graph_->model(), options.io.roles);
   placements_ = place();
   for (std::size_t i = 0; i < layers_.size(); ++i) layer_of_[layers_[i].name] = i;
 }
 
 std::vector<Placement> Validation::place() const {
   if (!graph_ || !reference_graph_) return place_layers(layers_, tensors_, std::nullopt);
-  return place_layers(layers_, tensors_, GraphPair{*reference_.model, *reference_graph_, *graph_});
+  return place_layers(layers_, tensors_, GraphPair{*reference_.index, *graph_});
 }
 
 bool Validation::measure(Samples& samples, const std::string& section) {
@@ -136,8 +136,8 @@ MeasuredLayers Validation::measured_layers() const {
           .placements = placements_,
           .rows = rows_,
           .introduced = introduced_,
-          .reference = reference_graph_ ? &*reference_graph_ : nullptr,
-          .candidate = graph_,
+          .reference = reference_graph_,
+          .candidate = graph_ ? &graph_->model() : nullptr,
           .is_quantized = is_quantized_};
 }
 
@@ -199,9 +199,8 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
 // Whether the same operator computes the layer and its tensor. A merged product is a product; a
 // Concat or Pad would be an operator that was added.
 bool Validation::has_same_operator(std::size_t layer) const {
-  const GraphIndex candidate(graph_->graph());
   const auto* expected = reference_graph_->producer(layers_[layer].name);
-  const auto* found = candidate.producer(tensors_[*placements_[layer].tensor].name);
+  const auto* found = graph_->main().producer(tensors_[*placements_[layer].tensor].name);
   return expected && found && expected->op_type() == found->op_type();
 }
 

@@ -22,7 +22,7 @@ class Validation {
   // `tensors` are the candidate's. With a `graph` they are complete, so a layer without a tensor
   // may have been fused; without one (null), the recording may just lack it.
   Validation(LayersReference& reference, Runner& candidate, std::vector<CandidateTensor> tensors,
-             const Model* graph, const LayersOptions& options);
+             const ModelIndex* graph, const LayersOptions& options);
 
   // Runs all samples from the beginning, except those recorded in `section`. False if it was
   // interrupted, or if the records leave out samples.
@@ -71,12 +71,12 @@ class Validation {
 
   LayersReference& reference_;
   std::vector<CandidateTensor> tensors_;
-  const Model* graph_;
+  const ModelIndex* graph_;
   bool is_quantized_ = false;
   const LayersOptions& options_;
   SideBySide side_by_side_;
   std::vector<Layer> layers_;
-  std::optional<GraphIndex> reference_graph_;                 // of an ONNX model
+  const GraphIndex* reference_graph_;                         // of an ONNX model, or null
   std::map<std::string, std::size_t, std::less<>> layer_of_;  // by name
   std::vector<Placement> placements_;
   bool resolved_ = false;  // the layers that names do not place were searched for

@@ -56,15 +56,15 @@ void place_by_topology(const std::vector<Layer>& layers,
 void place_behind_norms(const std::vector<Layer>& layers,
                         const std::vector<CandidateTensor>& tensors, const GraphPair& graphs,
                         std::vector<Placement>& placements) {
-  const GraphIndex candidate(graphs.candidate.graph());
+  const GraphIndex &reference = graphs.reference.main(), &candidate = graphs.candidate.main();
   const auto is_norm = [](const auto* reader) { return is_op(*reader, "BatchNormalization"); };
   const auto free = free_tensors(tensors, placements);
   for (const LayerPair& pair : placed_pairs(placements)) {
     const std::string& layer = layers[pair.layer].name;
-    const auto* writer = graphs.reference_index.producer(layer);
+    const auto* writer = reference.producer(layer);
     const auto readers = candidate.consumers(tensors[pair.tensor].name);
     if (!writer || !is_product(*writer) || readers.size() != 1 || !is_norm(readers[0]) ||
-        std::ranges::any_of(graphs.reference_index.consumers(layer), is_norm))
+        std::ranges::any_of(reference.consumers(layer), is_norm))
       continue;
     if (const auto behind = free.find(readers[0]->output(0)); behind != free.end())
       placements[pair.layer].tensor = behind->second;

@@ -5,15 +5,13 @@
 
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/model/index.h"
-#include "vernier/model/model.h"
 
 namespace vernier {
 
-// Both graphs of a validation between two ONNX models.
+// Both models of a validation between two ONNX models.
 struct GraphPair {
-  const Model& reference;
-  const GraphIndex& reference_index;
-  const Model& candidate;
+  const ModelIndex& reference;
+  const ModelIndex& candidate;
 };
 
 // Places layers by name and, between two ONNX graphs, by topology.

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <unordered_map>
+#include <ranges>
 #include <unordered_set>
 
 #include "vernier/analysis/evidence/recurrent_weights.h"
@@ -15,7 +15,6 @@
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/graph.h"
-#include "vernier/model/index.h"
 #include "vernier/model/scope.h"
 #include "vernier/runtime/executed_graph.h"
 #include "vernier/runtime/open_runner.h"
@@ -23,7 +22,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::GraphProto;
 using vernier_onnx::NodeProto;
 
 // Only an ONNX model shows its outputs among its tensors.
@@ -42,10 +40,9 @@ std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
 }
 
 // Weights that a node only passes on, because exporters share them, are not layers.
-Watch layers_to_watch(const Model& model) {
-  if (runs_another_graph(model)) return Watch::all();
-  const ModelIndex index(model);
-  std::vector<std::string> names = tensor_names(model);
+Watch layers_to_watch(const ModelIndex& index) {
+  if (runs_another_graph(index.model())) return Watch::all();
+  std::vector<std::string> names = tensor_names(index.model());
   std::erase_if(names,
                 [&](const std::string& name) { return stored_weight(index, name) != nullptr; });
   return Watch::only(std::move(names));
@@ -91,22 +88,20 @@ constexpr std::string_view blocking_domain = "com.microsoft.nchwc";
 // Tensor names are valid inside their graph and its subgraphs.
 class Collector {
  public:
-  explicit Collector(const GraphProto& main)
-      : subgraphs_(all_subgraphs(main)), labels_(main), defined_(subgraphs_.size()) {}
+  explicit Collector(const ModelIndex& model) : model_(model) {}
 
   std::vector<CandidateTensor> collect() && {
-    for (const auto& input : subgraphs_[0].graph->input())
-      define(0, input.name(), {.name = input.name(), .is_input = true});
-    for (std::size_t subgraph = 0; subgraph < subgraphs_.size(); ++subgraph)
-      for (const NodeProto& node : subgraphs_[subgraph].graph->node())
+    for (const auto& input : model_.main().graph().input())
+      define(model_.main(), input.name(), {.is_input = true});
+    for (const GraphIndex& graph : model_.graphs())
+      for (const NodeProto& node : graph.graph().node())
         for (int i = 0; i < node.output_size(); ++i)
-          if (!node.output(i).empty()) define(subgraph, node.output(i), describe(node, i));
-    for (std::size_t subgraph = 0; subgraph < subgraphs_.size(); ++subgraph)
-      for (const NodeProto& node : subgraphs_[subgraph].graph->node()) connect(subgraph, node);
+          if (!node.output(i).empty()) define(graph, node.output(i), describe(node, i));
+    for (const GraphIndex& graph : model_.graphs())
+      for (const NodeProto& node : graph.graph().node()) connect(graph, node);
     connect_subgraphs();
-    for (const auto& output : subgraphs_[0].graph->output())
-      if (const auto found = defined_[0].find(output.name()); found != defined_[0].end())
-        tensors_[found->second].is_output = true;
+    for (const auto& output : model_.main().graph().output())
+      if (const auto* found = find(model_.main(), output.name())) tensors_[*found].is_output = true;
     return std::move(tensors_);
   }
 
@@ -129,33 +124,35 @@ class Collector {
     return tensor;
   }
 
-  void define(std::size_t subgraph, const std::string& name, CandidateTensor tensor) {
-    tensor.name = labels_(subgraphs_[subgraph].path, name);
-    defined_[subgraph].emplace(name, tensors_.size());
+  void define(const GraphIndex& graph, const std::string& name, CandidateTensor tensor) {
+    tensor.name = graph.label(name);
+    places_.emplace(std::pair(&graph, name), tensors_.size());
     tensors_.push_back(std::move(tensor));
   }
 
-  const std::size_t* find(int subgraph, const std::string& name) const {
-    for (; subgraph >= 0; subgraph = subgraphs_[subgraph].outer)
-      if (const auto found = defined_[subgraph].find(name); found != defined_[subgraph].end())
+  // The place of a tensor in the list; null if it is an input of a subgraph, or a weight.
+  const std::size_t* find(const GraphIndex& graph, const std::string& name) const {
+    for (const GraphIndex* scope = &graph; scope; scope = scope->outer())
+      if (const auto found = places_.find({scope, name}); found != places_.end())
         return &found->second;
     return nullptr;
   }
 
-  void connect(std::size_t subgraph, const NodeProto& node) {
+  void connect(const GraphIndex& graph, const NodeProto& node) {
     std::vector<std::size_t> inputs;
     for (const std::string& input : node.input())
-      if (const auto* index = find(static_cast<int>(subgraph), input)) inputs.push_back(*index);
+      if (const auto* index = find(graph, input)) inputs.push_back(*index);
     const bool blocked = is_blocked(node, inputs);
     for (const std::string& output : node.output()) {
       if (output.empty()) continue;
-      CandidateTensor& tensor = tensors_[defined_[subgraph].at(output)];
+      const std::size_t place = *find(graph, output);
+      CandidateTensor& tensor = tensors_[place];
       tensor.inputs = inputs;
       if (tensor.is_moved && !inputs.empty()) tensor.result = tensors_[inputs[0]].result;
       if (is_op(node, "Concat")) tensor.result = common_result(inputs);
       if (!blocked) continue;
       tensor.name = tensor.layer = "";
-      blocked_.insert(defined_[subgraph].at(output));
+      blocked_.insert(place);
     }
   }
 
@@ -175,17 +172,16 @@ class Collector {
 
   // The outputs of a subgraph are the outputs of its node.
   void connect_subgraphs() {
-    for (std::size_t subgraph = 1; subgraph < subgraphs_.size(); ++subgraph)
-      for (const auto& result : subgraphs_[subgraph].graph->output())
-        if (const auto* inner = find(static_cast<int>(subgraph), result.name()))
-          for (const std::string& output : subgraphs_[subgraph].owner->output())
+    for (const GraphIndex& graph : model_.graphs() | std::views::drop(1))
+      for (const auto& result : graph.graph().output())
+        if (const auto* inner = find(graph, result.name()))
+          for (const std::string& output : graph.owner()->output())
             if (!output.empty())
-              tensors_[defined_[subgraphs_[subgraph].outer].at(output)].inputs.push_back(*inner);
+              tensors_[*find(*graph.outer(), output)].inputs.push_back(*inner);
   }
 
-  std::vector<Subgraph> subgraphs_;
-  TensorLabels labels_;
-  std::vector<std::unordered_map<std::string, std::size_t>> defined_;  // by subgraph
+  const ModelIndex& model_;
+  std::map<std::pair<const GraphIndex*, std::string>, std::size_t> places_;  // in the list
   std::vector<CandidateTensor> tensors_;
   std::unordered_set<std::size_t> blocked_;
 };
@@ -211,9 +207,11 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   const ModelFormat format = reference_format(options);
   RunnerOptions runner = watching(options);
   if (format == ModelFormat::onnx) {
-    reference.model =
-        options.reference_model ? options.reference_model->clone() : Model::load(options.reference);
-    runner.onnx.watch = layers_to_watch(*reference.model);
+    reference.model = std::make_unique<Model>(options.reference_model
+                                                  ? options.reference_model->clone()
+                                                  : Model::load(options.reference));
+    reference.index = std::make_unique<ModelIndex>(*reference.model);
+    runner.onnx.watch = layers_to_watch(*reference.index);
     reference.runner = std::make_unique<OrtRunner>(reference.model->clone(), runner.onnx);
   } else {
     reference.runner = open_runner(options.reference, runner);
@@ -232,8 +230,8 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   return reference;
 }
 
-std::vector<CandidateTensor> candidate_tensors(const Model& model) {
-  return Collector(model.graph()).collect();
+std::vector<CandidateTensor> candidate_tensors(const ModelIndex& model) {
+  return Collector(model).collect();
 }
 
 std::vector<CandidateTensor> candidate_tensors(std::span<const std::string> names) {

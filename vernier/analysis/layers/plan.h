@@ -10,6 +10,7 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/model/index.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/open_runner.h"
 
@@ -21,7 +22,8 @@ struct LayersReference {
   std::unique_ptr<Runner> truth;  // the reference in float64; null unless asked for
   std::vector<Layer> layers;      // in execution order
   std::vector<std::string> warnings;
-  std::optional<Model> model;  // only of an ONNX file
+  std::unique_ptr<const Model> model;       // only of an ONNX file
+  std::unique_ptr<const ModelIndex> index;  // of that model
   bool is_recorded = false;
 };
 
@@ -37,7 +39,7 @@ std::string not_compared(std::string_view reason, std::span<const std::string> l
 // The inputs of the model and the outputs of its nodes, including subgraphs. A node comes after
 // those whose tensors it reads, except that subgraphs come after the main graph. Tensors that ONNX
 // Runtime's optimiser stores in blocks of channels have no name.
-std::vector<CandidateTensor> candidate_tensors(const Model& model);
+std::vector<CandidateTensor> candidate_tensors(const ModelIndex& model);
 
 // The tensors of a recording, of which only the names are known.
 std::vector<CandidateTensor> candidate_tensors(std::span<const std::string> names);

@@ -81,10 +81,9 @@ std::string name_of(const TensorProto& stored, const std::string& parameter) {
 // The operator, "Conv" or "ConvTranspose", that reads the tensor as its kernel; empty if none.
 std::string convolution_of(const ModelIndex& model, std::string_view kernel) {
   for (const GraphIndex& graph : model.graphs())
-    for (const auto& node : graph.graph().node())
-      if ((is_op(node, "Conv") || is_op(node, "ConvTranspose")) && node.input_size() > 1 &&
-          node.input(1) == kernel)
-        return node.op_type();
+    for (const auto* node : graph.consumers(kernel))
+      if ((is_op(*node, "Conv") || is_op(*node, "ConvTranspose")) && input_name(*node, 1) == kernel)
+        return node->op_type();
   return "";
 }
 

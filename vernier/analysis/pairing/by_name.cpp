@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/data/input_shape.h"
@@ -67,24 +67,33 @@ struct ScopeRun {
   std::size_t output = 0;
 };
 
+// The first and the last tensor that is computed from a tensor.
+struct Readers {
+  std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
+};
+
+std::vector<Readers> readers_of(std::span<const CandidateTensor> tensors) {
+  std::vector<Readers> readers(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    for (const std::size_t input : tensors[i].inputs)
+      readers[input] = {std::min(readers[input].first, i), std::max(readers[input].last, i)};
+  return readers;
+}
+
 // The runs of a scope from metadata, in graph order. Newer exporters give every call of a module
 // the same scope, so each run is one call.
-std::vector<ScopeRun> runs_of(const std::string& scope, std::span<const CandidateTensor> tensors) {
+std::vector<ScopeRun> runs_of(const std::vector<std::size_t>& scope,
+                              std::span<const CandidateTensor> tensors,
+                              const std::vector<Readers>& readers) {
   std::vector<ScopeRun> runs;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    if (!has_exported_scope(tensors[i]) || tensors[i].layer != scope) continue;
+  for (const std::size_t i : scope) {
     if (runs.empty() || runs.back().last + 1 != i) runs.push_back({i, i, i});
     runs.back().last = i;
   }
   for (ScopeRun& run : runs) {
     const auto leaves = [&](std::size_t i) {
-      if (tensors[i].name.empty()) return false;
-      if (tensors[i].is_output) return true;
-      for (std::size_t reader = 0; reader < tensors.size(); ++reader)
-        if ((reader < run.first || reader > run.last) &&
-            std::ranges::count(tensors[reader].inputs, i) > 0)
-          return true;
-      return false;
+      return !tensors[i].name.empty() && (tensors[i].is_output || readers[i].first < run.first ||
+                                          readers[i].last > run.last);
     };
     run.output = run.last;
     while (run.output > run.first && !leaves(run.output)) --run.output;
@@ -101,9 +110,10 @@ Placement by_scope(std::size_t tensor, std::span<const CandidateTensor> tensors)
 // calls.
 void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
                  std::vector<Placement>& placements) {
-  std::unordered_set<std::string> scopes;
-  for (const CandidateTensor& tensor : tensors)
-    if (has_exported_scope(tensor)) scopes.insert(tensor.layer);
+  std::unordered_map<std::string, std::vector<std::size_t>> scopes;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (has_exported_scope(tensors[i])) scopes[tensors[i].layer].push_back(i);
+  const std::vector<Readers> readers = readers_of(tensors);
   std::map<std::string, std::map<std::size_t, std::size_t>> calls;  // scope: call number: layer
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const ModuleCall call =
@@ -113,7 +123,7 @@ void place_calls(std::span<const Layer> layers, std::span<const CandidateTensor>
   }
   for (const auto& [scope, numbered] : calls) {
     if (numbered.size() < 2) continue;
-    const std::vector<ScopeRun> runs = runs_of(scope, tensors);
+    const std::vector<ScopeRun> runs = runs_of(scopes.at(scope), tensors, readers);
     std::size_t run = 0;
     for (const auto& [number, layer] : numbered)
       placements[layer] =

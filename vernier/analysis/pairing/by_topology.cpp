@@ -7,20 +7,14 @@
 #include <unordered_set>
 #include <vector>
 
+#include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/analysis/pairing/by_name.h"
-#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
 
 using vernier_onnx::NodeProto;
 using vernier_onnx::TensorProto;
-
-std::vector<std::string> inputs_of(const Model& model) {
-  std::vector<std::string> names;
-  for (const TensorSpec& input : model.inputs()) names.push_back(input.name);
-  return names;
-}
 
 // All of them, also those whose type the graph does not declare.
 std::vector<std::string> outputs_of(const Model& model) {
@@ -48,17 +42,17 @@ bool same_attributes(const NodeProto& reference, const NodeProto& candidate) {
 
 class Matcher {
  public:
-  Matcher(const Model& reference, const Model& candidate)
-      : reference_model_(reference),
-        candidate_model_(candidate),
-        reference_(reference.graph()),
-        candidate_(candidate.graph()) {
-    const auto reference_inputs = inputs_of(reference);
-    const auto candidate_inputs = inputs_of(candidate);
+  Matcher(const ModelIndex& reference, const ModelIndex& candidate)
+      : reference_model_(reference.model()),
+        candidate_model_(candidate.model()),
+        reference_(reference.main()),
+        candidate_(candidate.main()) {
+    const auto reference_inputs = names_of(reference_model_.inputs());
+    const auto candidate_inputs = names_of(candidate_model_.inputs());
     for (const OutputPair& pair : pair_outputs(reference_inputs, candidate_inputs).pairs)
       match(reference_inputs[pair.reference], candidate_inputs[pair.candidate]);
-    const auto reference_outputs = outputs_of(reference);
-    const auto candidate_outputs = outputs_of(candidate);
+    const auto reference_outputs = outputs_of(reference_model_);
+    const auto candidate_outputs = outputs_of(candidate_model_);
     for (const OutputPair& pair : pair_outputs(reference_outputs, candidate_outputs).pairs)
       ends_.emplace_back(reference_outputs[pair.reference], candidate_outputs[pair.candidate]);
   }
@@ -187,7 +181,7 @@ class Matcher {
 
   const Model& reference_model_;
   const Model& candidate_model_;
-  GraphIndex reference_, candidate_;
+  const GraphIndex &reference_, &candidate_;
   std::unordered_map<std::string, std::string> counterparts_;
   std::unordered_set<std::string> taken_;  // tensors of the candidate
   std::unordered_set<const NodeProto*> matched_, visited_;
@@ -196,8 +190,8 @@ class Matcher {
 
 }  // namespace
 
-std::unordered_map<std::string, std::string> match_by_topology(const Model& reference,
-                                                               const Model& candidate) {
+std::unordered_map<std::string, std::string> match_by_topology(const ModelIndex& reference,
+                                                               const ModelIndex& candidate) {
   return Matcher(reference, candidate).run();
 }
 

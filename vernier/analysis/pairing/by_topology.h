@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -12,7 +12,7 @@ namespace vernier {
 // order. Backward from the outputs: the same operator behind a pair of counterparts. A node that a
 // fault removes or inserts has no counterpart, but those around it still do. Only the main graphs
 // are searched, and only inputs and outputs are paired by name.
-std::unordered_map<std::string, std::string> match_by_topology(const Model& reference,
-                                                               const Model& candidate);
+std::unordered_map<std::string, std::string> match_by_topology(const ModelIndex& reference,
+                                                               const ModelIndex& candidate);
 
 }  // namespace vernier
