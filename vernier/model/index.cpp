@@ -101,6 +101,7 @@ GraphIndex::GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* 
   for (const TensorProto& tensor : graph.initializer())
     initializers_.emplace(tensor.name(), &tensor);
   for (const NodeProto& node : graph.node()) {
+    positions_.emplace(&node, static_cast<int>(positions_.size()));
     for (const auto& output : node.output())
       if (!output.empty()) producers_.emplace(output, &node);
     const auto read = [&](const std::string& name) {

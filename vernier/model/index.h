@@ -52,6 +52,8 @@ class GraphIndex {
   const vernier_onnx::TensorProto* initializer(std::string_view tensor) const;
   // The tensor's declaration as input, output or value_info; null if it is not declared.
   const vernier_onnx::ValueInfoProto* value_info(std::string_view tensor) const;
+  // The index of a node of this graph.
+  int position(const vernier_onnx::NodeProto& node) const { return positions_.at(&node); }
   // These two ignore enclosing graphs.
   bool is_input(std::string_view tensor) const { return inputs_.contains(tensor); }
   bool is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
@@ -82,6 +84,7 @@ class GraphIndex {
   Subgraph place_;
   const GraphIndex* outer_ = nullptr;
   std::unordered_map<std::string_view, const vernier_onnx::NodeProto*> producers_;
+  std::unordered_map<const vernier_onnx::NodeProto*, int> positions_;
   NameMap<std::vector<const vernier_onnx::NodeProto*>> consumers_;
   std::unordered_map<std::string_view, const vernier_onnx::TensorProto*> initializers_;
   std::unordered_map<std::string_view, const vernier_onnx::ValueInfoProto*> infos_;

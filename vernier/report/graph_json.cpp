@@ -51,7 +51,6 @@ class Writer {
   explicit Writer(const Model& model) : index_(model) {}
 
   Json write() {
-    for (std::size_t i = 0; i < index_.graphs().size(); ++i) number_nodes(index_.graphs()[i]);
     for (std::size_t i = 0; i < index_.graphs().size(); ++i) add_graph(index_.graphs()[i], i);
     Json weights = Json::array();
     for (const Weight& weight : index_.weights())
@@ -64,10 +63,6 @@ class Writer {
   }
 
  private:
-  void number_nodes(const GraphIndex& graph) {
-    for (const auto& node : graph.graph().node()) numbers_.emplace(&node, numbers_.size());
-  }
-
   // The index of a tensor. A name that the graph does not define belongs to a surrounding graph.
   std::size_t tensor(const GraphIndex& graph, const std::string& name) {
     const GraphIndex* home = &graph;
@@ -126,6 +121,7 @@ class Writer {
       if (entry.key() == trace_key)
         if (const auto line = sources_.add(entry.value()))
           json["source"] = {line->file, line->line, line->text};
+    numbers_.emplace(&node, nodes_.size());
     nodes_.push_back(std::move(json));
   }
 

@@ -27,16 +27,13 @@ constexpr double largest_factor = 32;
 
 class Finding {
  public:
-  explicit Finding(const Model& model) : index_(model), graph_(index_.main()) {
-    const auto& nodes = model.graph().node();
-    for (int i = 0; i < nodes.size(); ++i) number_.emplace(&nodes[i], i);
-  }
+  explicit Finding(const Model& model) : index_(model), graph_(index_.main()) {}
 
   std::vector<ScalableChannels> find() {
     std::vector<ScalableChannels> result;
     for (const NodeProto& node : graph_.graph().node()) {
       if (!is_op(node, "Conv") || !owns_weights(node)) continue;
-      ScalableChannels found{.writer = number_.at(&node),
+      ScalableChannels found{.writer = graph_.position(node),
                              .tensor = behind_activation(node),
                              .channels = graph_.initializer(node.input(1))->dims(0)};
       scaled_.clear();
@@ -110,7 +107,7 @@ class Finding {
     const TensorProto* weight = own_float(conv.input(1));
     const std::int64_t groups = attribute_int(conv, "group", 1);
     if (!weight || weight->dims(1) * groups != found.channels) return false;
-    const int number = number_.at(&conv);
+    const int number = graph_.position(conv);
     if (number == found.writer ||
         std::ranges::count(found.readers, number, &ScalableChannels::Reader::node) > 0)
       return false;
@@ -120,7 +117,6 @@ class Finding {
 
   ModelIndex index_;
   const GraphIndex& graph_;
-  std::map<const NodeProto*, int> number_;
   std::set<std::string> scaled_;
   std::vector<const NodeProto*> products_;
 };
@@ -139,38 +135,32 @@ std::vector<float> factors_of(const ScalableChannels& channels,
   return factors;
 }
 
-void multiply(Model& model, const std::string& tensor,
+void multiply(const Model& model, TensorProto& proto,
               const std::function<double(std::int64_t)>& factor) {
-  for (TensorProto& proto : *model.graph().mutable_initializer()) {
-    if (proto.name() != tensor) continue;
-    Tensor weight = copy(model.view(proto));
-    const auto values = elements<float>(weight);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(values[i] * factor(static_cast<std::int64_t>(i)));
-    weight.name = tensor;
-    proto = make_tensor_proto(weight);
-  }
+  Tensor weight = copy(model.view(proto));
+  const auto values = elements<float>(weight);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(values[i] * factor(static_cast<std::int64_t>(i)));
+  weight.name = proto.name();
+  proto = make_tensor_proto(weight);
 }
 
-void scale_channels(Model& model, const ScalableChannels& channels,
-                    const std::vector<float>& factors) {
-  const auto shape_of = [&](const std::string& tensor) {
-    for (const TensorProto& proto : model.graph().initializer())
-      if (proto.name() == tensor) return Shape(proto.dims().begin(), proto.dims().end());
-    return Shape();
-  };
-  const NodeProto writer = model.graph().node(channels.writer);
-  const Shape written = shape_of(writer.input(1));
-  const std::int64_t filter = element_count(std::span(written).subspan(1));
-  multiply(model, writer.input(1), [&](std::int64_t i) { return factors[i / filter]; });
+void scale_channels(const Model& model, const std::map<std::string, TensorProto*>& weights,
+                    const ScalableChannels& channels, const std::vector<float>& factors) {
+  const NodeProto& writer = model.graph().node(channels.writer);
+  TensorProto& written = *weights.at(writer.input(1));
+  const Shape filters = dims_of(written);
+  const std::int64_t filter = element_count(std::span(filters).subspan(1));
+  multiply(model, written, [&](std::int64_t i) { return factors[i / filter]; });
   if (const std::string bias = input_name(writer, 2); !bias.empty())
-    multiply(model, bias, [&](std::int64_t i) { return factors[i]; });
+    multiply(model, *weights.at(bias), [&](std::int64_t i) { return factors[i]; });
   for (const ScalableChannels::Reader& reader : channels.readers) {
-    const NodeProto node = model.graph().node(reader.node);
-    const Shape shape = shape_of(node.input(1));
+    const NodeProto& node = model.graph().node(reader.node);
+    TensorProto& weight = *weights.at(node.input(1));
+    const Shape shape = dims_of(weight);
     const std::int64_t inner = element_count(std::span(shape).subspan(2));
     const std::int64_t outputs_of_group = shape[0] / attribute_int(node, "group", 1);
-    multiply(model, node.input(1), [&](std::int64_t i) {
+    multiply(model, weight, [&](std::int64_t i) {
       const std::int64_t output = i / (inner * shape[1]), input = i / inner % shape[1];
       return 1.0 / factors[output / outputs_of_group * shape[1] + input];
     });
@@ -212,8 +202,11 @@ void ChannelExtremes::observe(const TensorView& tensor) {
 std::optional<Model> equalize(const Model& model, const ChannelExtremes& extremes) {
   if (extremes.channels().empty()) return std::nullopt;
   Model scaled = model.clone();
+  std::map<std::string, TensorProto*> weights;
+  for (TensorProto& proto : *scaled.graph().mutable_initializer())
+    weights.emplace(proto.name(), &proto);
   for (const ScalableChannels& channels : extremes.channels())
-    scale_channels(scaled, channels, factors_of(channels, extremes.of(channels.tensor)));
+    scale_channels(scaled, weights, channels, factors_of(channels, extremes.of(channels.tensor)));
   return scaled;
 }
 

@@ -60,11 +60,6 @@ class Placing {
  public:
   Placing(const Model& model, const PlacementOptions& options)
       : index_(model), graph_(index_.main()), options_(options) {
-    const auto& nodes = model.graph().node();
-    for (int i = 0; i < nodes.size(); ++i) {
-      number_.emplace(&nodes[i], i);
-      for (int j = 0; j < nodes[i].input_size(); ++j) readers_[nodes[i].input(j)].push_back({i, j});
-    }
     require_kept_nodes();
   }
 
@@ -81,6 +76,15 @@ class Placing {
 
  private:
   const NodeProto& node(int number) const { return graph_.graph().node(number); }
+
+  // The inputs of the main graph that read the tensor.
+  std::vector<ReaderInput> readers_of(const std::string& tensor) const {
+    std::vector<ReaderInput> readers;
+    for (const NodeProto* reader : graph_.consumers(tensor))
+      for (int i = 0; i < reader->input_size(); ++i)
+        if (reader->input(i) == tensor) readers.push_back({graph_.position(*reader), i});
+    return readers;
+  }
 
   bool is_kept(const NodeProto& node) const {
     return matches_any_name(options_.keep_nodes, node_label(node));
@@ -118,7 +122,7 @@ class Placing {
     if (constants[0] && constants[1]) return;
     if (!is_matmul && (constants[0] || !constants[1])) return;  // the weight is not constant
     if (!options_.activations && !constants[0] && !constants[1]) return;
-    PlacedNode placed{.node = number_.at(&node),
+    PlacedNode placed{.node = graph_.position(node),
                       .name = node_label(node),
                       .op = node.op_type(),
                       .output = node.output(0),
@@ -180,9 +184,9 @@ class Placing {
 
   // The bias of a MatMul: the constant that an Add, the only reader, adds.
   void describe_added_bias(const NodeProto& node, PlacedNode& placed) const {
-    const auto found = readers_.find(node.output(0));
-    if (found == readers_.end() || found->second.size() != 1) return;
-    const ReaderInput reader = found->second.front();
+    const std::vector<ReaderInput> readers = readers_of(node.output(0));
+    if (readers.size() != 1) return;
+    const ReaderInput reader = readers.front();
     const NodeProto& add = this->node(reader.node);
     if (!is_op(add, "Add") || graph_.is_output(node.output(0))) return;
     const int other = 1 - reader.input;
@@ -201,19 +205,16 @@ class Placing {
   }
 
   std::string clipped_output(const std::string& tensor) const {
-    const auto found = readers_.find(tensor);
-    if (graph_.is_output(tensor) || found == readers_.end() || found->second.size() != 1)
-      return tensor;
-    const NodeProto& reader = node(found->second.front().node);
-    const bool clips =
-        is_op(reader, "Relu") || (is_op(reader, "Clip") && found->second[0].input == 0);
+    const std::vector<ReaderInput> readers = readers_of(tensor);
+    if (graph_.is_output(tensor) || readers.size() != 1) return tensor;
+    const NodeProto& reader = node(readers[0].node);
+    const bool clips = is_op(reader, "Relu") || (is_op(reader, "Clip") && readers[0].input == 0);
     return clips && !is_kept(reader) ? reader.output(0) : tensor;
   }
 
   void place_everywhere(const std::string& tensor) {
-    auto& readers = quantized_[tensor];
-    if (const auto found = readers_.find(tensor); found != readers_.end())
-      readers.insert(found->second.begin(), found->second.end());
+    const std::vector<ReaderInput> readers = readers_of(tensor);
+    quantized_[tensor].insert(readers.begin(), readers.end());
     everywhere_.insert(tensor);
   }
 
@@ -231,9 +232,7 @@ class Placing {
 
   // Whether a Relu or Clip is the only reader of its producer, so that both can be fused.
   bool folds_into_producer(const NodeProto& node) const {
-    const NodeProto* producer = graph_.producer(node.input(0));
-    const auto found = readers_.find(node.input(0));
-    return producer && found != readers_.end() && found->second.size() == 1 &&
+    return graph_.producer(node.input(0)) && readers_of(node.input(0)).size() == 1 &&
            !graph_.is_output(node.input(0));
   }
 
@@ -251,7 +250,7 @@ class Placing {
       if (mover->output_size() > 1 && !mover->output(1).empty()) continue;
       if (!is_read_quantized_only(tensor) || !is_activation(mover->input(0))) continue;
       sources_[tensor] = mover->input(0);
-      quantized_[mover->input(0)].insert({number_.at(mover), 0});
+      quantized_[mover->input(0)].insert({graph_.position(*mover), 0});
       pending.push_back(mover->input(0));
     }
   }
@@ -259,9 +258,9 @@ class Placing {
   bool is_read_quantized_only(const std::string& tensor) const {
     if (everywhere_.contains(tensor)) return true;
     if (graph_.is_output(tensor)) return false;
-    const auto found = readers_.find(tensor);
-    return found != readers_.end() && found->second.size() == quantized_.at(tensor).size() &&
-           graph_.consumers(tensor).size() <= found->second.size();
+    const std::size_t readers = readers_of(tensor).size();
+    return readers > 0 && readers == quantized_.at(tensor).size() &&
+           graph_.consumers(tensor).size() <= readers;
   }
 
   PlacementPlan finish() {
@@ -292,8 +291,6 @@ class Placing {
   ModelIndex index_;
   const GraphIndex& graph_;
   const PlacementOptions& options_;
-  std::map<const NodeProto*, int> number_;
-  std::map<std::string, std::vector<ReaderInput>> readers_;  // inputs in the main graph, by tensor
   std::map<std::string, std::set<ReaderInput>> quantized_;  // inputs that read the quantized tensor
   std::set<std::string> everywhere_;
   std::map<std::string, std::string> sources_;  // the tensor whose values a moved tensor holds

@@ -53,8 +53,6 @@ class Finding {
       activations_.emplace(activation.before, std::move(activation));
     for (const NodeProto& node : reference.main().graph().node())
       if (const auto clip = clip_range(node, reference.main())) clips_.push_back(*clip);
-    const auto& nodes = graph_.graph().node();
-    for (int i = 0; i < nodes.size(); ++i) numbers_.emplace(&nodes[i], i);
   }
 
   ShippedQuantizers find() {
@@ -98,10 +96,10 @@ class Finding {
     auto& activation = shipped_.activations[place->second];
     activation.tensors.push_back(node.input(0));
     activation.bounds.push_back(bounds_of(node.input(0), *range));
-    activation.nodes.push_back(numbers_.at(&node));
+    activation.nodes.push_back(graph_.position(node));
     for (const NodeProto* reader : graph_.consumers(node.output(0)))
       if (is_op_or_contrib(*reader, "DequantizeLinear")) {
-        activation.nodes.push_back(numbers_.at(reader));
+        activation.nodes.push_back(graph_.position(*reader));
         dequantized_[reader->output(0)] = place->second;
       }
   }
@@ -132,7 +130,7 @@ class Finding {
   }
 
   void add_node(const NodeProto& node) {
-    ShippedQuantizers::Node found{.node = numbers_.at(&node), .name = node_label(node)};
+    ShippedQuantizers::Node found{.node = graph_.position(node), .name = node_label(node)};
     const auto activation = dequantized_.find(node.input(0));
     if (activation != dequantized_.end())
       found.activation = shipped_.activations[activation->second].tensors.front();
@@ -143,7 +141,7 @@ class Finding {
     if (!quantizer || weight == weights_.end() || quantizer->block_size > 0 ||
         bits(weight->second.quantizer.dtype) != 8)
       return;
-    found.weight = {.dequantize = numbers_.at(dequantize), .quantizer = weight->second.quantizer};
+    found.weight = {.dequantize = graph_.position(*dequantize), .quantizer = weight->second.quantizer};
     // A weight with several readers keeps its scales.
     if (reads_weights_ && graph_.consumers(dequantize->output(0)).size() == 1)
       found.weight.original = original_of(weight->second, reference_);
@@ -153,13 +151,13 @@ class Finding {
       found.weight.channel_axis = 1;
     if (const NodeProto* bias = graph_.producer(input_name(node, 2));
         bias && is_op_or_contrib(*bias, "DequantizeLinear") && graph_.constant(bias->input(0)))
-      found.bias = numbers_.at(bias);
+      found.bias = graph_.position(*bias);
     shipped_.nodes.push_back(std::move(found));
   }
 
   bool is_weight_of_node(const NodeProto& node, int input) const {
     return input == 1 && std::ranges::any_of(shipped_.nodes, [&](const auto& each) {
-             return each.node == numbers_.at(&node) && each.weight.original;
+             return each.node == graph_.position(node) && each.weight.original;
            });
   }
 
@@ -173,10 +171,10 @@ class Finding {
     if (stored == weights_.end()) return;
     auto original = original_of(stored->second, reference_);
     if (!original) return;
-    shipped_.constants.push_back({.node = numbers_.at(&node),
+    shipped_.constants.push_back({.node = graph_.position(node),
                                   .name = node_label(node),
                                   .input = input,
-                                  .dequantize = numbers_.at(dequantize),
+                                  .dequantize = graph_.position(*dequantize),
                                   .readers = graph_.consumers(dequantize->output(0)).size(),
                                   .original = *std::move(original)});
   }
@@ -188,7 +186,6 @@ class Finding {
   std::map<std::string, QuantizedWeight> weights_;
   std::map<std::string, QuantizedActivation> activations_;  // by tensor before the quantizer
   std::vector<ClipRange> clips_;  // of the reference's Relu and Clip nodes
-  std::map<const NodeProto*, int> numbers_;
   std::map<std::pair<std::string, std::string>, std::size_t> places_;
   std::map<std::string, std::size_t> dequantized_;  // activation index, by dequantized tensor
   ShippedQuantizers shipped_;

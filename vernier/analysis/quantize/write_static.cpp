@@ -24,11 +24,7 @@ Tensor scalar_of(DType dtype, double value) {
 class StaticWriter {
  public:
   StaticWriter(const Model& model, const PlacementPlan& plan, const QuantizationChoices& choices)
-      : source_(model), index_(model), plan_(plan), choices_(choices), writer_(model.clone()) {
-    const auto& nodes = model.graph().node();
-    for (int i = 0; i < nodes.size(); ++i)
-      for (const std::string& output : nodes[i].output()) producers_[output] = i;
-  }
+      : source_(model), index_(model), plan_(plan), choices_(choices), writer_(model.clone()) {}
 
   Model write() {
     for (const PlacedTensor& tensor : plan_.tensors) write_tensor(tensor);
@@ -68,13 +64,13 @@ class StaticWriter {
   void write_tensor(const PlacedTensor& tensor) {
     const Quantizer quantizer = quantizer_of(tensor);
     const auto [scale, zero_point] = parameters(tensor, quantizer);
-    const auto producer = producers_.find(tensor.name);
-    const int behind = producer == producers_.end() ? 0 : producer->second + 1;
+    const NodeProto* producer = index_.main().producer(tensor.name);
+    const int behind = producer ? index_.main().position(*producer) + 1 : 0;
     const bool returned = tensor.everywhere && index_.main().is_output(tensor.name) && behind > 0;
     std::string before = tensor.name, after = tensor.name;
     if (returned) {
       before = writer_.fresh_name(tensor.name + "_QuantizeLinear_Input");
-      std::ranges::replace(*writer_.node(producer->second).mutable_output(), tensor.name, before);
+      std::ranges::replace(*writer_.node(behind - 1).mutable_output(), tensor.name, before);
     } else {
       after = writer_.fresh_name(tensor.name + "_DequantizeLinear_Output");
     }
@@ -220,7 +216,6 @@ class StaticWriter {
   const PlacementPlan& plan_;
   const QuantizationChoices& choices_;
   GraphWriter writer_;
-  std::map<std::string, int> producers_;
   std::map<std::string, std::pair<std::string, std::string>> parameters_;
   std::map<std::string, std::vector<double>> least_scales_;
   std::map<std::pair<std::string, int>, WrittenWeight> weights_;
