@@ -12,7 +12,7 @@ namespace vernier {
 namespace {
 
 CalibrationFit fit_of(const Model& candidate, const std::vector<std::vector<Tensor>>& samples) {
-  CalibrationProbe probe(candidate, nullptr, {});
+  CalibrationProbe probe(ModelIndex(candidate), nullptr, {});
   std::vector<QuantizerUse> uses(probe.quantizers());
   for (const auto& sample : samples) {
     const CalibrationProbe::Sample run = probe.run(sample);
@@ -129,9 +129,10 @@ Model quantized_product(float largest) {
 
 TEST(CalibrationFit, what_an_operators_own_quantizer_cuts_off_shows_in_the_reference) {
   const Model reference = product();
+  const ModelIndex reference_index(reference);
   const auto fit = [&](float largest) {
     const Model candidate = quantized_product(largest);
-    CalibrationProbe probe(candidate, &reference, {});
+    CalibrationProbe probe(ModelIndex(candidate), &reference_index, {});
     return probe.fit(probe.run(std::vector{tensor_of<float>("x", DType::f32, {1, 1}, {1})}).uses);
   };
   EXPECT_NEAR(fit(4).score, 0, 1e-6);

@@ -120,8 +120,7 @@ bool needs_runs(const CheckOptions& options) {
          is_wanted(options, "unfilled-range");
 }
 
-Findings check_model(const Model& model, const CheckOptions& options) {
-  const ModelIndex index(model);
+Findings check_model(const ModelIndex& index, const CheckOptions& options) {
   Findings findings = check_files(index);
   if (findings.empty() && needs_runs(options)) append(findings, check_running(index, options));
   append(findings, check_static(index, options));
@@ -157,10 +156,10 @@ CheckOptions with_reference(CheckOptions options, const Model& model) {
 }
 
 // Compares with the reference's weights; nullopt if they cannot be read.
-std::optional<WeightEvidence> compare_weights(const Model& model, const CheckOptions& options) {
+std::optional<WeightEvidence> compare_weights(const ModelIndex& index,
+                                              const CheckOptions& options) {
   if (options.reference.empty() || !options.weight_evidence) return std::nullopt;
   try {
-    const ModelIndex index(model);
     if (options.reference_model)
       return compare_weights_of(ModelIndex(*options.reference_model), index);
     if (model_format(options.reference) == ModelFormat::onnx) return std::nullopt;
@@ -216,12 +215,14 @@ CheckResult check(const std::filesystem::path& path, const std::optional<Model>&
   require_provider(given.runtime.provider);
   if (!given.reference.empty()) model_format(given.reference);  // throws if unsupported
   const CheckOptions options = model ? with_reference(given, *model) : given;
-  CheckResult result{.findings = model ? check_model(*model, options) : unreadable(path)};
+  std::optional<ModelIndex> index;
+  if (model) index.emplace(*model);
+  CheckResult result{.findings = index ? check_model(*index, options) : unreadable(path)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
   result.findings = grouped(std::move(result.findings));
   std::ranges::stable_sort(result.findings, {}, rank);
   result.verdict = judge(result, options.strict);
-  if (model) result.weights = compare_weights(*model, options);
+  if (index) result.weights = compare_weights(*index, options);
   if (result.weights) result.verdict = with_weights(std::move(result.verdict), *result.weights);
   return result;
 }

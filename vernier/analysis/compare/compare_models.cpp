@@ -328,7 +328,7 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   const ModelIndex extended_index(extended);
   std::optional<CalibrationProbe> exact;
   if (evidence.quantized) {
-    exact.emplace(extended, models.reference, options.candidate_runtime);
+    exact.emplace(extended_index, read.model, options.candidate_runtime);
     compare_options.exact = &*exact;
   }
   const bool judged = !compare_options.records || !compare_options.records->is_part();

@@ -55,10 +55,10 @@ Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
           .interval_db = (gain.gain_db.high - gain.gain_db.low) / 2};
 }
 
-// Whether the candidate has Q-DQ pairs, which repair and tune change.
-bool has_pairs(const ComparedModels& models) {
+// The candidate's Q-DQ pairs, which repair and tune change.
+ShippedQuantizers shipped_pairs(const ComparedModels& models) {
   const Model candidate = with_pairs(models.candidate, *models.reference);
-  return !find_shipped(ModelIndex(candidate), ModelIndex(*models.reference)).activations.empty();
+  return find_shipped(ModelIndex(candidate), ModelIndex(*models.reference));
 }
 
 double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.before_db; }
@@ -72,9 +72,7 @@ bool is_free(const Remedy& remedy) {
 // Whether `vernier repair` would store weights as uint8, on which no kernel saturates.
 bool repair_stores_unsigned(const ComparedModels& models) {
   if (!models.reference) return false;
-  const Model candidate = with_pairs(models.candidate, *models.reference);
-  const ShippedQuantizers shipped =
-      find_shipped(ModelIndex(candidate), ModelIndex(*models.reference));
+  const ShippedQuantizers shipped = shipped_pairs(models);
   return std::ranges::any_of(shipped.nodes, [&](const ShippedQuantizers::Node& node) {
     return becomes_unsigned(shipped, node, WeightStorage::uint8);
   });
@@ -86,7 +84,7 @@ std::vector<Remedy> measured_remedies(const Sensitivity& sensitivity,
                                       const ComparedModels& models) {
   std::vector<Remedy> remedies;
   if (sensitivity.remedies.empty() && sensitivity.keep_in_float.empty()) return remedies;
-  const bool pairs = has_pairs(models);
+  const bool pairs = !shipped_pairs(models).activations.empty();
   // The best of each kind: 16 bits may gain a little more, but another range costs nothing.
   std::set<QuantizerRemedy::Kind> kinds;
   for (const QuantizerRemedy& best : sensitivity.remedies) {

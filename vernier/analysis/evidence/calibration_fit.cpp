@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
@@ -41,15 +40,6 @@ struct WatchedQuantizer {
   }
 };
 
-// The operator that writes each tensor of a model, including subgraphs.
-std::unordered_map<std::string, std::string> writers_of(const Model& model) {
-  std::unordered_map<std::string, std::string> writers;
-  for (const Subgraph& subgraph : all_subgraphs(model.graph()))
-    for (const auto& node : subgraph.graph->node())
-      for (const std::string& output : node.output()) writers[output] = node.op_type();
-  return writers;
-}
-
 // Whether a sample of one model can be fed to the other by name.
 bool same_input_names(const Model& reference, const Model& candidate) {
   const auto input_names = [](const Model& model) {
@@ -61,13 +51,11 @@ bool same_input_names(const Model& reference, const Model& candidate) {
 }
 
 // Whether an operator bounds the tensor: then its use of the range says little of the inputs.
-bool bounds_its_values(const std::unordered_map<std::string, std::string>& writers,
-                       const std::string& tensor) {
-  static const std::set<std::string, std::less<>> bounded = {
-      "Clip",    "HardSigmoid", "HardSwish",      "Softmax", "QLinearSoftmax",
-      "Sigmoid", "Tanh",        "QLinearSigmoid", "Erf"};
-  const auto found = writers.find(tensor);
-  return found != writers.end() && bounded.contains(found->second);
+bool bounds_its_values(const ModelIndex& model, const std::string& tensor) {
+  const FoundTensor* found = model.tensor(tensor);
+  return found && is_one_of(*found->node, {"Clip", "HardSigmoid", "HardSwish", "Softmax",
+                                           "QLinearSoftmax", "Sigmoid", "Tanh", "QLinearSigmoid",
+                                           "Erf"});
 }
 
 // Calibration on zeros only writes a scale of 1 and a zero point of 0.
@@ -106,27 +94,23 @@ bool watch_counterpart(WatchedQuantizer& watched, const QuantizedActivation& act
   return true;
 }
 
-std::vector<WatchedQuantizer> find_quantizers(const Model& candidate, const Model* reference,
+std::vector<WatchedQuantizer> find_quantizers(const ModelIndex& candidate,
+                                              const ModelIndex* reference,
                                               CalibrationProbe::Watched side) {
-  const auto candidate_writers = writers_of(candidate);
-  const auto reference_writers =
-      reference ? writers_of(*reference) : std::unordered_map<std::string, std::string>();
-  const ModelIndex index(candidate);
-  std::optional<ModelIndex> reference_index;
-  if (reference && same_input_names(*reference, candidate)) reference_index.emplace(*reference);
+  const bool is_fed = reference && same_input_names(reference->model(), candidate.model());
   std::vector<WatchedQuantizer> found;
-  for (const QuantizedActivation& activation : find_quantization(index).activations) {
+  for (const QuantizedActivation& activation : find_quantization(candidate).activations) {
     const auto bounded = [&](const std::string& name) {
-      return bounds_its_values(candidate_writers, name) ||
-             bounds_its_values(reference_writers, name);
+      return bounds_its_values(candidate, name) ||
+             (reference && bounds_its_values(*reference, name));
     };
     auto watched = activation.dynamic ? std::nullopt : watch(activation);
     if (!watched) continue;
     watched->bounded =
         bounded(activation.name) || bounded(activation.before) || bounded(activation.stored);
     const bool in_reference = side == CalibrationProbe::Watched::reference || watched->bounded;
-    const bool is_counterpart = (watched->stored || in_reference) && reference_index &&
-                                watch_counterpart(*watched, activation, *reference_index, index);
+    const bool is_counterpart = (watched->stored || in_reference) && is_fed &&
+                                watch_counterpart(*watched, activation, *reference, candidate);
     if (!in_reference || is_counterpart) found.push_back(*std::move(watched));
   }
   return found;
@@ -267,11 +251,13 @@ struct CalibrationProbe::State {
   InputBindings bindings;
 };
 
-CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* reference,
-                                   const OrtOptions& runtime, Watched watched)
+CalibrationProbe::CalibrationProbe(const ModelIndex& candidate_index,
+                                   const ModelIndex* reference_index, const OrtOptions& runtime,
+                                   Watched watched)
     : state_(std::make_unique<State>()) {
   State& state = *state_;
-  state.quantizers = find_quantizers(candidate, reference, watched);
+  const Model& candidate = candidate_index.model();
+  state.quantizers = find_quantizers(candidate_index, reference_index, watched);
   for (std::size_t i = 0; i < state.quantizers.size(); ++i)
     (state.quantizers[i].of_reference ? state.by_reference_tensor : state.by_tensor)
         .emplace(state.quantizers[i].watched, i);
@@ -279,10 +265,11 @@ CalibrationProbe::CalibrationProbe(const Model& candidate, const Model* referenc
     state.candidate.emplace(candidate.clone(),
                             watching(runtime, watched_names(state.quantizers, candidate, false)));
   if (state.by_reference_tensor.empty()) return;
-  state.bindings = bind_inputs(candidate.inputs(), fed_inputs(*reference, candidate));
-  state.reference.emplace(reference->clone(),
-                          watching(runtime, watched_names(state.quantizers, *reference, true)));
-  state.fed = feed_decoder(*state.reference, *reference, candidate);
+  const Model& reference = reference_index->model();
+  state.bindings = bind_inputs(candidate.inputs(), fed_inputs(reference, candidate));
+  state.reference.emplace(reference.clone(),
+                          watching(runtime, watched_names(state.quantizers, reference, true)));
+  state.fed = feed_decoder(*state.reference, reference, candidate);
 }
 
 CalibrationProbe::~CalibrationProbe() = default;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/tensor/tensor.h"
 
@@ -88,8 +88,8 @@ class CalibrationProbe {
     reference   // each input's counterpart, which no quantizer affects
   };
   // `reference` may be null if the candidate is watched. Both models must outlive the probe.
-  CalibrationProbe(const Model& candidate, const Model* reference, const OrtOptions& runtime,
-                   Watched watched = Watched::candidate);
+  CalibrationProbe(const ModelIndex& candidate, const ModelIndex* reference,
+                   const OrtOptions& runtime, Watched watched = Watched::candidate);
   ~CalibrationProbe();
   CalibrationProbe(CalibrationProbe&&) noexcept;
 

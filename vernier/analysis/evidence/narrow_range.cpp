@@ -240,7 +240,9 @@ std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model
                                              Samples& samples, const OrtOptions& runtime) {
   const std::set<std::string> inputs = quantized_inputs(candidate);
   if (inputs.empty()) return std::nullopt;
-  CalibrationProbe probe(candidate, &reference, runtime, CalibrationProbe::Watched::reference);
+  const ModelIndex reference_index(reference);
+  CalibrationProbe probe(ModelIndex(candidate), &reference_index, runtime,
+                         CalibrationProbe::Watched::reference);
   if (probe.quantizers() == 0) return std::nullopt;
   const std::vector<UsedRange> as_drawn = use_of(probe, samples, inputs, 1);
   std::optional<NarrowRange> found;

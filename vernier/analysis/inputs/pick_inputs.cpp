@@ -277,7 +277,9 @@ Inputs automatic_inputs(const InputTarget& target, const Model* reference, const
                              .shapes = shapes_of(spec, inputs),
                              .ranges = ranges_of(spec, inputs),
                              .index_lengths = index_lengths(candidate)};
-  CalibrationProbe probe(candidate, reference, runtime);
+  std::optional<ModelIndex> reference_index;
+  if (reference) reference_index.emplace(*reference);
+  CalibrationProbe probe(ModelIndex(candidate), reference ? &*reference_index : nullptr, runtime);
   const auto planned = [&](const std::map<std::string, Shape>& shapes) {
     RandomOptions sized_draws = random;
     sized_draws.shapes = shapes;
