@@ -84,7 +84,7 @@ TEST(Arithmetic, a_noticeable_loss_comes_with_its_remedy_and_its_operator) {
   EXPECT_EQ(is_noticeable_loss(loss->db()), loss->precise_db.has_value());
   EXPECT_EQ(is_noticeable_loss(loss->db()), loss->first_operator.has_value());
   if (!loss->precise_db) return;  // this CPU does not saturate
-  EXPECT_GT(*loss->precise_db, loss->as_run_db + noticeable_loss_db);
+  EXPECT_GT(*loss->precise_db, loss->as_run_db + noticeable_db);
   EXPECT_THAT(loss->first_operator->op, testing::StartsWith("Q"));
 }
 

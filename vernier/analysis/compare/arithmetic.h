@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
-// A loss above this, between exact arithmetic and the file as run, is reported and explained.
-inline constexpr double noticeable_loss_db = 0.5;
+// Whether a loss, between exact arithmetic and the file as run, is reported and explained.
 inline bool is_noticeable_loss(std::optional<double> loss_db) {
-  return loss_db.value_or(0) > noticeable_loss_db;
+  return loss_db.value_or(0) > noticeable_db;
 }
 
 // Whether a run regained more than half of the loss: what that run changed is then the cause.

@@ -11,8 +11,6 @@
 namespace vernier {
 namespace {
 
-constexpr double notable_db = 0.5;
-
 CompareResult compare_first(Runner& reference, Runner& candidate, Samples& samples,
                             const IoMapping& io) {
   CompareOptions options{.io = io};
@@ -156,7 +154,7 @@ class Stages {
     const double lost = std::fabs(stages_.back().sqnr_db - stage.sqnr_db);
     const auto rounding = rounding_db(precision_of(model_));
     stage.is_moved =
-        rounding ? stage.change_db < *rounding : stage.change_db < INFINITY && lost > notable_db;
+        rounding ? stage.change_db < *rounding : stage.change_db < INFINITY && lost > noticeable_db;
     return stage;
   }
 

@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "vernier/analysis/diagnosis/diagnosis.h"
+#include "vernier/analysis/pairing/thresholds.h"
 
 namespace vernier {
 
 // The questions of a diagnosis. Each function writes its answer and its findings into the result.
-
-inline constexpr double noticeable_db = 0.5;  // a remedy gains more
 
 AnswerKind& answer(DiagnosisResult& result, Question question);
 void name_cause(DiagnosisResult& result, DiagnosedCause cause, std::string subject = "");

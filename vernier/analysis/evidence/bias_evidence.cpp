@@ -10,6 +10,7 @@
 #include <set>
 
 #include "vernier/analysis/evidence/float_weights.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/model/index.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"

@@ -21,8 +21,6 @@ struct OtherBias {
   bool operator==(const OtherBias&) const = default;
 };
 
-inline constexpr double unlike_bias_db = 5;  // below, a bias differs; a corrected one is above
-
 // Compares the biases of Conv, ConvTranspose and Gemm, float and integer, of layers whose weights
 // `weights` pairs. Leaves out layers before a BatchNormalization: folding changes their bias.
 std::vector<OtherBias> find_other_biases(const ModelIndex& reference, const ModelIndex& candidate,

@@ -8,6 +8,7 @@
 
 #include "vernier/analysis/evidence/other_channel.h"
 #include "vernier/analysis/pairing/by_name.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/quantization.h"

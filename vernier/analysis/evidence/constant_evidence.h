@@ -23,9 +23,6 @@ struct OtherConstant {
   bool operator==(const OtherConstant&) const = default;
 };
 
-inline constexpr double same_constant_db = 20;  // from here on, more than rounding is correction
-inline constexpr double lost_constant_db = 5;   // below, rounding alone leaves nothing of it
-
 // Compares the constants behind a DequantizeLinear or a Q-DQ pair, by name. One is another if it is
 // below same_constant_db and off by more than a step, or below lost_constant_db: a scale that is
 // far too large rounds everything away.

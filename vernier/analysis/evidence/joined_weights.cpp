@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <functional>
 
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
-
-constexpr double alike_db = 10;      // unrelated weights are below, and 4 bits leave 12 dB
-constexpr double edge_alike_db = 3;  // of a single row, which may be rounded more than the others
 
 Tensor transposed(const Tensor& matrix) { return permute_axes(matrix, std::vector{1, 0}); }
 
@@ -40,7 +38,7 @@ TensorView vector_view(std::span<const float> values, const Shape& shape) {
 bool is_edge_alike(std::span<const float> expected, std::span<const float> found) {
   const Shape shape = {std::ssize(expected)};
   return sqnr_db(measure_noise(vector_view(expected, shape), vector_view(found, shape))) >=
-         edge_alike_db;
+         joined_row_db;
 }
 
 }  // namespace
@@ -78,7 +76,7 @@ std::optional<JoinedWeight> JoinedWeights::find_columns(const Tensor& whole,
 std::optional<JoinedWeights::Part> JoinedWeights::part_at(
     const Tensor& whole, std::int64_t offset, const std::unordered_set<std::size_t>& taken) {
   std::optional<Part> best;
-  double best_db = alike_db;
+  double best_db = joined_weight_db;
   const auto first_row = elements<float>(whole.view()).subspan(offset, whole.shape[1] - offset);
   for (std::size_t i = 0; i < references_.size(); ++i) {
     const ModelWeight& reference = references_[i];

@@ -7,6 +7,7 @@
 
 #include "vernier/analysis/compare/layout.h"
 #include "vernier/analysis/evidence/model_weights.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/data/input_shape.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
@@ -15,11 +16,6 @@
 
 namespace vernier {
 namespace {
-
-constexpr double quantized_db = 20;  // a weight off by more than a step is the same from here on
-// For 4 bits: scales by output error and error feedback leave 17 dB or more, a scale x1.5 6 dB.
-constexpr double coarse_db = 12;
-constexpr double float_db = 100;  // folding a batch norm in float32 leaves about 140
 
 // The weight with its output channels multiplied by the factors; unchanged if the counts differ. In
 // a grouped transposed convolution the channels lie along axis 1, group by group along axis 0.
@@ -173,9 +169,10 @@ PairedWeight compare_values(PairedWeight row, const TensorView& reference,
     row.same = largest_half_steps(reference, candidate, weight.stored) <= 1;
     return row;
   } else {
-    row.same = row.sqnr_db >= float_db;
+    row.same = row.sqnr_db >= rounding_db;
   }
-  const double least_db = is_coded && bits(weight.quantizer->dtype) <= 4 ? coarse_db : quantized_db;
+  const double least_db = is_coded && bits(weight.quantizer->dtype) <= 4 ? same_coarse_weight_db
+                                                                         : same_weight_db;
   const bool is_rounded = weight.quantizer || rounded_reference;
   if (row.same || !is_rounded || !(row.sqnr_db >= least_db)) return row;
   row.other_channel = find_other_channel(reference, candidate, weight.quantizer, least_db);

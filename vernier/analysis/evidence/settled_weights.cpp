@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "vernier/analysis/evidence/channel_factors.h"
+#include "vernier/analysis/pairing/thresholds.h"
 
 namespace vernier {
 namespace {
-
-constexpr double equalised_db = 30;  // of an 8-bit weight once its channels are scaled back
 
 // A pair that is the same once the reference's channels are multiplied by the factors.
 struct ScaledPair {

@@ -12,19 +12,12 @@
 #include "vernier/analysis/evidence/model_weights.h"
 #include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/analysis/evidence/settled_weights.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {
 namespace {
-
-// Branches of one network may have weights that are 20 dB alike; from here on, it is a changed one.
-constexpr double changed_db = 35;
-// A weight that was rounded to half precision more than once is more like the original than this.
-constexpr double rounded_twice_db = 60;
-constexpr double unrelated_db = 0;       // below, weights of one shape have nothing in common
-constexpr std::int64_t named_only = 16;  // fewer elements may agree by accident
-constexpr double enough_elements = 0.9;  // share that has to be the same for Answer::same
 
 // The SQNR below which a similar weight without a name was changed; -infinity if it cannot be told.
 double most_changed_db(DType stored) {
@@ -63,7 +56,7 @@ class Pairing {
       weights.push_back(&weight);
     }
     for (std::size_t i = 0; i < rows.size(); ++i)
-      if (!rows[i].same && !weights[i]->is_blocked && rows[i].elements >= named_only)
+      if (!rows[i].same && !weights[i]->is_blocked && rows[i].elements >= named_only_elements)
         by_shape(*weights[i], rows[i]);
     return rows;
   }
@@ -113,7 +106,7 @@ class Pairing {
     if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
     // Only the weight that it was changed from is so much like it.
     const bool is_changed =
-        unlike && unlike->sqnr_db >= changed_db && unlike->sqnr_db < most_changed_db(weight.stored);
+        unlike && unlike->sqnr_db >= changed_weight_db && unlike->sqnr_db < most_changed_db(weight.stored);
     if (is_changed || (unlike && unlike->other_channel)) row = *unlike;
   }
 
@@ -198,7 +191,7 @@ WeightEvidence compare(const std::vector<ModelWeight>& references,
     evidence.most_different = largest(evidence.weights);
   if (evidence.most_different)
     evidence.answer = Answer::different;
-  else if (same > 0 && same >= enough_elements * all)
+  else if (same > 0 && same >= same_network_share * all)
     evidence.answer = Answer::same;
   return evidence;
 }
