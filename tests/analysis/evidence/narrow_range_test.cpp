@@ -55,14 +55,19 @@ GivenSamples ramps(float largest) {
   return GivenSamples({{up}, {tensor_of("x", DType::f32, {length}, values)}});
 }
 
+std::optional<NarrowRange> narrow_input(const Model& reference, const Model& candidate,
+                                        Samples& samples) {
+  return find_narrow_input(ModelIndex(reference), ModelIndex(candidate), samples, {});
+}
+
 TEST(NarrowRange, an_input_is_too_narrow_where_all_behind_it_is_wider) {
   const Model reference = negated_twice(std::nullopt, 0);
   GivenSamples narrow = ramps(0.25F), full = ramps(1);
-  EXPECT_EQ(find_narrow_input(reference, negated_twice(0.25F, 1), narrow, {}),
+  EXPECT_EQ(narrow_input(reference, negated_twice(0.25F, 1), narrow),
             (NarrowRange{.tensor = "x", .overflow = 4}));
-  EXPECT_EQ(find_narrow_input(reference, negated_twice(0.25F, 0.4F), narrow, {}),
+  EXPECT_EQ(narrow_input(reference, negated_twice(0.25F, 0.4F), narrow),
             (NarrowRange{.tensor = "x", .overflow = 2}));
-  EXPECT_EQ(find_narrow_input(reference, negated_twice(1, 1), full, {}), std::nullopt);
+  EXPECT_EQ(narrow_input(reference, negated_twice(1, 1), full), std::nullopt);
 }
 
 // Behind the other input, which comes first by name, is no quantizer.
@@ -81,8 +86,8 @@ TEST(NarrowRange, of_several_inputs_the_narrow_one_is_named) {
     inputs.back().back().name = "a";
   }
   GivenSamples samples(std::move(inputs));
-  EXPECT_EQ(find_narrow_input(with_another(negated_twice(std::nullopt, 0), false),
-                              with_another(negated_twice(0.25F, 1), true), samples, {}),
+  EXPECT_EQ(narrow_input(with_another(negated_twice(std::nullopt, 0), false),
+                              with_another(negated_twice(0.25F, 1), true), samples),
             (NarrowRange{.tensor = "x", .overflow = 4}));
 }
 

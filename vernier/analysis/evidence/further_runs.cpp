@@ -98,7 +98,7 @@ std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
       return costly;
   if (result.evidence.real_inputs || !run.models.reference) return std::nullopt;
   run.close_reference();
-  return find_narrow_input(*run.models.reference, run.models.candidate, run.samples,
+  return find_narrow_input(*run.read.model, run.candidate, run.samples,
                            run.options.candidate_runtime);
 }
 

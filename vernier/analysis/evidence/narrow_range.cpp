@@ -32,9 +32,9 @@ constexpr double most_real_use = 1.0 / 16, most_drawn_use = 1.0 / 32;
 constexpr double clearly_good_db = 30;  // SQNR on real inputs from which no range is costly
 
 // The float inputs that a quantizer reads directly.
-std::set<std::string> quantized_inputs(const Model& candidate) {
+std::set<std::string> quantized_inputs(const ModelIndex& candidate) {
   std::set<std::string> inputs, quantized;
-  for (const TensorSpec& input : candidate.inputs())
+  for (const TensorSpec& input : candidate.model().inputs())
     if (input.dtype == DType::f32) inputs.insert(input.name);
   for (const QuantizedActivation& activation : find_quantization(candidate).activations)
     if (!activation.dynamic && inputs.contains(activation.before))
@@ -236,13 +236,11 @@ std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& sampl
   return together.gain_db > costly_db ? std::optional(together) : std::nullopt;
 }
 
-std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model& candidate,
-                                             Samples& samples, const OrtOptions& runtime) {
+std::optional<NarrowRange> find_narrow_input(const ModelIndex& reference,
+                                             const ModelIndex& candidate, Samples& samples, const OrtOptions& runtime) {
   const std::set<std::string> inputs = quantized_inputs(candidate);
   if (inputs.empty()) return std::nullopt;
-  const ModelIndex reference_index(reference);
-  CalibrationProbe probe(ModelIndex(candidate), &reference_index, runtime,
-                         CalibrationProbe::Watched::reference);
+  CalibrationProbe probe(candidate, &reference, runtime, CalibrationProbe::Watched::reference);
   if (probe.quantizers() == 0) return std::nullopt;
   const std::vector<UsedRange> as_drawn = use_of(probe, samples, inputs, 1);
   std::optional<NarrowRange> found;

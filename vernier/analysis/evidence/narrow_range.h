@@ -5,7 +5,6 @@
 
 #include "vernier/analysis/evidence/calibration_fit.h"
 #include "vernier/data/samples.h"
-#include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -25,8 +24,8 @@ inline constexpr double costly_db = 3;  // a range is costly if a fitting one ga
 // Synthetic inputs are drawn in the range of the input's own quantizer and never exceed it. If
 // inputs several times as large make the reference's tensors fill their counterparts' ranges far
 // better, the input's range is too narrow. nullopt if it is not, or if it cannot be told.
-std::optional<NarrowRange> find_narrow_input(const Model& reference, const Model& candidate,
-                                             Samples& samples, const OrtOptions& runtime);
+std::optional<NarrowRange> find_narrow_input(const ModelIndex& reference,
+                                             const ModelIndex& candidate, Samples& samples, const OrtOptions& runtime);
 
 // Runs a candidate on the first samples, with ranges fitted to the values observed with all
 // quantizers off. Of the ranges that cut off values or leave most codes unused, returns the one
