@@ -87,7 +87,7 @@ TEST(NarrowRange, of_several_inputs_the_narrow_one_is_named) {
   }
   GivenSamples samples(std::move(inputs));
   EXPECT_EQ(narrow_input(with_another(negated_twice(std::nullopt, 0), false),
-                              with_another(negated_twice(0.25F, 1), true), samples),
+                         with_another(negated_twice(0.25F, 1), true), samples),
             (NarrowRange{.tensor = "x", .overflow = 4}));
 }
 

@@ -53,9 +53,9 @@ bool same_input_names(const Model& reference, const Model& candidate) {
 // Whether an operator bounds the tensor: then its use of the range says little of the inputs.
 bool bounds_its_values(const ModelIndex& model, const std::string& tensor) {
   const FoundTensor* found = model.tensor(tensor);
-  return found && is_one_of(*found->node, {"Clip", "HardSigmoid", "HardSwish", "Softmax",
-                                           "QLinearSoftmax", "Sigmoid", "Tanh", "QLinearSigmoid",
-                                           "Erf"});
+  return found &&
+         is_one_of(*found->node, {"Clip", "HardSigmoid", "HardSwish", "Softmax", "QLinearSoftmax",
+                                  "Sigmoid", "Tanh", "QLinearSigmoid", "Erf"});
 }
 
 // Calibration on zeros only writes a scale of 1 and a zero point of 0.

@@ -237,7 +237,8 @@ std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& sampl
 }
 
 std::optional<NarrowRange> find_narrow_input(const ModelIndex& reference,
-                                             const ModelIndex& candidate, Samples& samples, const OrtOptions& runtime) {
+                                             const ModelIndex& candidate, Samples& samples,
+                                             const OrtOptions& runtime) {
   const std::set<std::string> inputs = quantized_inputs(candidate);
   if (inputs.empty()) return std::nullopt;
   CalibrationProbe probe(candidate, &reference, runtime, CalibrationProbe::Watched::reference);

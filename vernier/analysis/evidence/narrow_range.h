@@ -25,7 +25,8 @@ inline constexpr double costly_db = 3;  // a range is costly if a fitting one ga
 // inputs several times as large make the reference's tensors fill their counterparts' ranges far
 // better, the input's range is too narrow. nullopt if it is not, or if it cannot be told.
 std::optional<NarrowRange> find_narrow_input(const ModelIndex& reference,
-                                             const ModelIndex& candidate, Samples& samples, const OrtOptions& runtime);
+                                             const ModelIndex& candidate, Samples& samples,
+                                             const OrtOptions& runtime);
 
 // Runs a candidate on the first samples, with ranges fitted to the values observed with all
 // quantizers off. Of the ranges that cut off values or leave most codes unused, returns the one

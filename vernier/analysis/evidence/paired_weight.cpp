@@ -171,8 +171,8 @@ PairedWeight compare_values(PairedWeight row, const TensorView& reference,
   } else {
     row.same = row.sqnr_db >= rounding_db;
   }
-  const double least_db = is_coded && bits(weight.quantizer->dtype) <= 4 ? same_coarse_weight_db
-                                                                         : same_weight_db;
+  const double least_db =
+      is_coded && bits(weight.quantizer->dtype) <= 4 ? same_coarse_weight_db : same_weight_db;
   const bool is_rounded = weight.quantizer || rounded_reference;
   if (row.same || !is_rounded || !(row.sqnr_db >= least_db)) return row;
   row.other_channel = find_other_channel(reference, candidate, weight.quantizer, least_db);

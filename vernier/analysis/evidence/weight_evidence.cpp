@@ -105,8 +105,8 @@ class Pairing {
     if (!unlike) row = second_copy(weight, real).value_or(row);
     if (shapes_tell_ && unlike && unlike->sqnr_db < unrelated_db) row = *unlike;
     // Only the weight that it was changed from is so much like it.
-    const bool is_changed =
-        unlike && unlike->sqnr_db >= changed_weight_db && unlike->sqnr_db < most_changed_db(weight.stored);
+    const bool is_changed = unlike && unlike->sqnr_db >= changed_weight_db &&
+                            unlike->sqnr_db < most_changed_db(weight.stored);
     if (is_changed || (unlike && unlike->other_channel)) row = *unlike;
   }
 

@@ -192,7 +192,7 @@ struct LayersResult {
 inline constexpr double default_tolerance = 1e-4;
 
 struct LayersOptions {
-  std::filesystem::path reference;  // TorchScript, ONNX, a recording, or a model for a host
+  std::filesystem::path reference;         // TorchScript, ONNX, a recording, or a model for a host
   const Model* reference_model = nullptr;  // an ONNX reference that is loaded already, or null
   HostOptions host;  // for a hosted model; watches layers, unless operators are asked for
   // A layer exceeds if its max_abs_diff is larger. Unset: 1e-4, or more if rounding explains it: a

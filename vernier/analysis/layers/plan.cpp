@@ -176,8 +176,7 @@ class Collector {
       for (const auto& result : graph.graph().output())
         if (const auto* inner = find(graph, result.name()))
           for (const std::string& output : graph.owner()->output())
-            if (!output.empty())
-              tensors_[*find(*graph.outer(), output)].inputs.push_back(*inner);
+            if (!output.empty()) tensors_[*find(*graph.outer(), output)].inputs.push_back(*inner);
   }
 
   const ModelIndex& model_;
@@ -207,9 +206,9 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   const ModelFormat format = reference_format(options);
   RunnerOptions runner = watching(options);
   if (format == ModelFormat::onnx) {
-    reference.model = std::make_unique<Model>(options.reference_model
-                                                  ? options.reference_model->clone()
-                                                  : Model::load(options.reference));
+    reference.model =
+        std::make_unique<Model>(options.reference_model ? options.reference_model->clone()
+                                                        : Model::load(options.reference));
     reference.index = std::make_unique<ModelIndex>(*reference.model);
     runner.onnx.watch = layers_to_watch(*reference.index);
     reference.runner = std::make_unique<OrtRunner>(reference.model->clone(), runner.onnx);

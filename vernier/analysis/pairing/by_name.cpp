@@ -92,8 +92,8 @@ std::vector<ScopeRun> runs_of(const std::vector<std::size_t>& scope,
   }
   for (ScopeRun& run : runs) {
     const auto leaves = [&](std::size_t i) {
-      return !tensors[i].name.empty() && (tensors[i].is_output || readers[i].first < run.first ||
-                                          readers[i].last > run.last);
+      return !tensors[i].name.empty() &&
+             (tensors[i].is_output || readers[i].first < run.first || readers[i].last > run.last);
     };
     run.output = run.last;
     while (run.output > run.first && !leaves(run.output)) --run.output;

@@ -38,13 +38,13 @@ inline constexpr double same_network_share = 0.9;
 // From here on, an 8-bit weight is the reference's, once its channels are scaled back.
 inline constexpr double equalised_db = 30;
 
-// From here on, a weight is a part of a joined one: unrelated weights are below, and 4 bits leave 12
-// dB. A single row may be rounded more than the others.
+// From here on, a weight is a part of a joined one: unrelated weights are below, and 4 bits leave
+// 12 dB. A single row may be rounded more than the others.
 inline constexpr double joined_weight_db = 10;
 inline constexpr double joined_row_db = 3;
 
-// From here on, a constant off by more than rounding was corrected; below the second, rounding alone
-// leaves nothing of it.
+// From here on, a constant off by more than rounding was corrected; below the second, rounding
+// alone leaves nothing of it.
 inline constexpr double same_constant_db = 20;
 inline constexpr double lost_constant_db = 5;
 

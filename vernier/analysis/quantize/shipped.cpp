@@ -141,7 +141,8 @@ class Finding {
     if (!quantizer || weight == weights_.end() || quantizer->block_size > 0 ||
         bits(weight->second.quantizer.dtype) != 8)
       return;
-    found.weight = {.dequantize = graph_.position(*dequantize), .quantizer = weight->second.quantizer};
+    found.weight = {.dequantize = graph_.position(*dequantize),
+                    .quantizer = weight->second.quantizer};
     // A weight with several readers keeps its scales.
     if (reads_weights_ && graph_.consumers(dequantize->output(0)).size() == 1)
       found.weight.original = original_of(weight->second, reference_);
