@@ -133,10 +133,10 @@ fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& 
   else if (!fs::exists(model))
     throw Error(fmt::format("[model] {}: no such file", model));
   if (const auto found = find_preprocessing(beside)) return *found;
-  throw Error(fmt::format(
-      "[model] {}: has neither preprocessor_config.json nor a sidecar that says how its "
-      "images are prepared; pass --preprocess",
-      model));
+  throw Error(
+      fmt::format("[model] {}: has neither preprocessor_config.json nor a sidecar that says how "
+                  "its images are prepared; pass --preprocess",
+                  model));
 }
 
 }  // namespace vernier

@@ -34,10 +34,10 @@ class Recorder {
     if (selection_.needs_run()) run(samples_.number(index), inputs);
     if (selection_.labels) add_labels(index);
     if (names_.empty())
-      throw Error(fmt::format(
-          "[record] sample {}: no tensor matches the selection; `vernier inspect --tensors` lists "
-          "them",
-          samples_.number(index)));
+      throw Error(
+          fmt::format("[record] sample {}: no tensor matches the selection; `vernier inspect "
+                      "--tensors` lists them",
+                      samples_.number(index)));
     recording_->end_sample();
   }
 

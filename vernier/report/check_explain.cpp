@@ -11,11 +11,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view introduction =
-    "# What `vernier check` finds\n\n"
-    "Every finding has an id, a severity, the node or tensor, one sentence of evidence and one of\n"
-    "remedy. `--only ID` and `--disable ID` choose findings, `--explain ID` prints one of these\n"
-    "entries. Errors fail the check; warnings do with `--strict`; notes never do.\n\n"
-    "This page is what `vernier check --explain all -f md` prints.\n";
+    "# What `vernier check` finds\n\nEvery finding has an id, a severity, the node or tensor, one "
+    "sentence of evidence and one of\nremedy. `--only ID` and `--disable ID` choose findings, "
+    "`--explain ID` prints one of these\nentries. Errors fail the check; warnings do with "
+    "`--strict`; notes never do.\n\nThis page is what `vernier check --explain all -f md` "
+    "prints.\n";
 
 std::string entry_markdown(const Explanation& entry) {
   return fmt::format(

@@ -54,8 +54,8 @@ Table decisions_table(std::span<const Decision> decisions, std::int64_t samples,
          decision.kept ? Cell("yes", Tone::good) : Cell("no", Tone::faint)});
   }
   table.note = fmt::format(
-      "on {} that calibration did not see; kept where all of the interval is above "
-      "0, ranges of all samples unless they lose",
+      "on {} that calibration did not see; kept where all of the interval is above 0, ranges of "
+      "all samples unless they lose",
       format_count(samples, "sample"));
   if (left_out > 0) table.note += fmt::format("; {} more were not kept", left_out);
   return table;

@@ -149,8 +149,8 @@ std::string cause_text(const DiagnosisResult& result) {
     }
     case DiagnosedCause::transposed_weight:
       return fmt::format(
-          "the weight {} is transposed: its axes are not in the order in which the "
-          "candidate multiplies by it",
+          "the weight {} is transposed: its axes are not in the order in which the candidate "
+          "multiplies by it",
           result.subject);
     case DiagnosedCause::swapped_inputs:
     case DiagnosedCause::swapped_outputs: {
@@ -209,8 +209,7 @@ std::string cause_text(const DiagnosisResult& result) {
     case DiagnosedCause::not_quantization:
       return fmt::format(
           "not found, but not quantization: with its quantizers off the candidate is {} dB from "
-          "the "
-          "reference",
+          "the reference",
           format_decibels(result.compare->evidence.structure->sqnr_db));
     case DiagnosedCause::unknown: break;
   }

@@ -66,11 +66,12 @@ std::string weights_text(const WeightEvidence& evidence) {
 
 std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
   const bool fits = fit.fits(real_inputs);
-  return fmt::format("S {:.2f}, {}", fit.score,
-                     !fits         ? "unlike the calibration data"
-                     : real_inputs ? "like the calibration data"
-                                   : "synthetic, like the calibration data; whether real data is, "
-                                     "only --data shows");
+  return fmt::format(
+      "S {:.2f}, {}", fit.score,
+      !fits ? "unlike the calibration data"
+      : real_inputs
+          ? "like the calibration data"
+          : "synthetic, like the calibration data; whether real data is, only --data shows");
 }
 
 }  // namespace vernier

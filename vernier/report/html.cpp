@@ -74,10 +74,9 @@ Json parse_result(const std::string& text) {
   if (!json.is_object() || !json.contains("command") || !json.contains("schema_version"))
     throw Error("[html] no result of Vernier: give files that a command wrote with -f json");
   if (json["schema_version"] != json_schema_version)
-    throw Error(
-        fmt::format("[html] a result of schema_version {}, this program reads {}: run the command "
-                    "again",
-                    json_line(json["schema_version"]), json_schema_version));
+    throw Error(fmt::format(
+        "[html] a result of schema_version {}, this program reads {}: run the command again",
+        json_line(json["schema_version"]), json_schema_version));
   return json;
 }
 

@@ -140,11 +140,10 @@ std::vector<std::string> with_doubts(const CalibrationData& data,
   if (data.synthetic)
     warnings.insert(
         warnings.begin(),
-        fmt::format(
-            "calibrated and measured on synthetic inputs, {}: how good the model is on real "
-            "ones is not known",
-            data.fit ? "which are like those of training, judging by its batch norms"
-                     : "and nothing shows whether they are like real ones"));
+        fmt::format("calibrated and measured on synthetic inputs, {}: how good the model is on "
+                    "real ones is not known",
+                    data.fit ? "which are like those of training, judging by its batch norms"
+                             : "and nothing shows whether they are like real ones"));
   return warnings;
 }
 

@@ -15,8 +15,8 @@ using Json = nlohmann::ordered_json;
 std::string conclusion(const RepairSubject& subject, const RepairResult& result) {
   const RepairProof& proof = result.held_back;
   const std::string change = fmt::format(
-      "{} -> {} dB at the output on {} held-back samples, gain {:+.2f} {}; as deployed "
-      "here {} -> {} dB{}",
+      "{} -> {} dB at the output on {} held-back samples, gain {:+.2f} {}; as deployed here {} -> "
+      "{} dB{}",
       format_decibels(proof.shipped_db), format_decibels(proof.repaired_db),
       result.held_back_samples, proof.gain.db, interval_text(proof.gain.interval),
       format_decibels(proof.shipped_deployed_db), format_decibels(proof.repaired_deployed_db),

@@ -253,9 +253,8 @@ std::string render_junit(const std::string& json) {
       fmt::format("{} {}", command,
                   result.contains("run") ? text_of(result["run"].value("candidate", Json())) : "");
   return fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{0}\" failures=\"{1}\">\n"
-      "  <testsuite name=\"{2}\" tests=\"{0}\" failures=\"{1}\">\n{3}  </testsuite>\n"
-      "</testsuites>\n",
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"{0}\" failures=\"{1}\">\n  "
+      "<testsuite name=\"{2}\" tests=\"{0}\" failures=\"{1}\">\n{3}  </testsuite>\n</testsuites>\n",
       tests, failures, xml(suite), cases);
 }
 

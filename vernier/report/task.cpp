@@ -115,8 +115,8 @@ std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& op
   for (const MetricResult& metric : result.metrics)
     if (metric.uncertain)
       texts.push_back(
-          fmt::format("{} is within {:g} points on these samples, but its interval is not: "
-                      "more samples would tell",
+          fmt::format("{} is within {:g} points on these samples, but its interval is not: more "
+                      "samples would tell",
                       metric.name, options.verdict));
   return texts;
 }

@@ -61,11 +61,10 @@ std::string disagreement_text(const TextGenerationResult& result) {
   std::string text = fmt::format("the best token differs in {} of {}", result.disagreements,
                                  format_count(result.compared, "place"));
   if (!result.near_ties) return text + "; the reference's rounding was not measured";
-  return text +
-         fmt::format(
-             "; in {} of them the reference's own margin is within its rounding ({:.2g} of a "
-             "logit)",
-             *result.near_ties, *result.rounding);
+  return text + fmt::format(
+                    "; in {} of them the reference's own margin is within its rounding ({:.2g} of "
+                    "a logit)",
+                    *result.near_ties, *result.rounding);
 }
 
 // Empty if this CPU computes what the file says.

@@ -33,8 +33,8 @@ Table groups_table(const TuneSubject& subject, const TuneResult& result) {
   Table table{.title = "Sensitive nodes",
               .columns = {{"nodes", Align::left}, {"noise alone"}, {"kept", Align::left}},
               .note =
-                  "noise alone: of the sum over all groups, with nothing else quantized; "
-                  "nodes that err in parallel are one group"};
+                  "noise alone: of the sum over all groups, with nothing else quantized; nodes "
+                  "that err in parallel are one group"};
   int rows = 0, left_out = 0;
   for (const SensitiveGroup& group : result.groups) {
     if (!group.kept && ++rows > subject.top) {
@@ -77,8 +77,8 @@ std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
       !result.groups.empty() && std::ranges::all_of(result.groups, &SensitiveGroup::kept);
   if (result.uncertain)
     return fmt::format(
-        "{} is not certain: {} {}{} on {} held-back samples with {} kept, and the worse end of "
-        "the interval counts; {}",
+        "{} is not certain: {} {}{} on {} held-back samples with {} kept, and the worse end of the "
+        "interval counts; {}",
         target_text(subject), subject.target.metric, value, range_text(subject, result),
         result.held_back_samples, format_count(std::ssize(result.kept), "node"),
         result.samples_to_decide

@@ -133,14 +133,12 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::clipping:
       return fmt::format(
           "the quantizer of {} clips {:.1f} % of its values (> {:g} %): calibrate it on inputs "
-          "like "
-          "these",
+          "like these",
           doubt.subject, 100 * doubt.value, 100 * doubt.limit);
     case DoubtKind::narrow_range:
       return fmt::format(
           "the values that the quantizer of {} reads reach {:.2g} times its range (> {:g}), "
-          "although "
-          "these inputs fit the other quantizers: give --dataset or --input-data",
+          "although these inputs fit the other quantizers: give --dataset or --input-data",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::changed_scale:
       return fmt::format(
@@ -155,8 +153,7 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::other_inputs:
       return fmt::format(
           "on other synthetic inputs that fit nearly as well, output {} has {:.1f} dB (< {:g}): "
-          "give "
-          "--dataset or --input-data",
+          "give --dataset or --input-data",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::costly_range:
       return fmt::format(

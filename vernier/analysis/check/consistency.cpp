@@ -125,8 +125,8 @@ class Consistency {
     } else {
       if (model_format(options_.reference) == ModelFormat::recorded)
         throw Error(
-            fmt::format("[check] {}: recorded outputs belong to the inputs that they were "
-                        "recorded with; pass these with --input-data",
+            fmt::format("[check] {}: recorded outputs belong to the inputs that they were recorded "
+                        "with; pass these with --input-data",
                         options_.reference.string()));
       for (std::size_t i = 0; i < runs_.samples.size(); ++i)
         add(fmt::format("random sample {}", i), *one(runs_.samples[i]));

@@ -11,18 +11,16 @@ using enum CheckGroup;
 using enum Severity;
 
 constexpr std::array table = {
-    Explanation{
-        "unreadable-file", runs, error, "The file is not an ONNX model",
-        "The file does not parse as an ONNX model, or holds no graph.",
-        "Nothing can load it. Usually the copy or download was cut off, or the file is a Git LFS "
-        "pointer or another format under an .onnx name.",
-        "Export or fetch the file again and compare its size with the original."},
-    Explanation{
-        "unknown-operator", runs, error, "An operator does not exist in its opset",
-        "A node uses an operator that the imported version of its operator set does not have: it "
-        "came later, was removed, or never existed.",
-        "No runtime can execute the node, so the model cannot be loaded.",
-        "Export with an opset that has the operator, or replace the operator."},
+    Explanation{"unreadable-file", runs, error, "The file is not an ONNX model",
+                "The file does not parse as an ONNX model, or holds no graph.",
+                "Nothing can load it. Usually the copy or download was cut off, or the file is a "
+                "Git LFS pointer or another format under an .onnx name.",
+                "Export or fetch the file again and compare its size with the original."},
+    Explanation{"unknown-operator", runs, error, "An operator does not exist in its opset",
+                "A node uses an operator that the imported version of its operator set does not "
+                "have: it came later, was removed, or never existed.",
+                "No runtime can execute the node, so the model cannot be loaded.",
+                "Export with an opset that has the operator, or replace the operator."},
     Explanation{
         "custom-operator", runs, error, "An operator comes from a custom domain",
         "A node uses a domain that is neither ONNX's nor ONNX Runtime's, and the model defines no "
@@ -37,8 +35,7 @@ constexpr std::array table = {
     Explanation{
         "refused-model", runs, error, "ONNX Runtime does not accept the model",
         "Creating a session fails although every operator is known: types or shapes contradict "
-        "each "
-        "other, or there is no kernel for a type.",
+        "each other, or there is no kernel for a type.",
         "The model cannot be used.",
         "Correct the node that is named, or export again with a newer exporter or another opset."},
     Explanation{"other-output-shape", runs, warning, "An output has another shape than it declares",
@@ -59,61 +56,52 @@ constexpr std::array table = {
         "sizes fit together, integer divisions without a result and loops without an end do this.",
         "Look at the node that is named: declare the sizes that it needs, or replace it; or use a "
         "version of ONNX Runtime that refuses them."},
-    Explanation{
-        "not-run", runs, warning, "The model could not be run",
-        "No inputs could be generated: their shapes are not declared, they are no tensors, no size "
-        "that was tried for the dynamic axes runs, or an input is a number (a size, a rate) whose "
-        "value matters. Or there was not enough memory for a run.",
-        "Everything that needs a run was not checked: the verdict is INCONCLUSIVE unless something "
-        "else fails.",
-        "Pass --shape NAME=DIMS with a size that the model takes, or --input-data; where memory "
-        "was "
-        "short, use a machine with more of it."},
-    Explanation{
-        "nondeterministic", runs, error, "Two runs on the same inputs differ",
-        "A second run on the same inputs gives other bytes.",
-        "Results cannot be compared or reproduced; a random operator or an active Dropout is the "
-        "usual cause.",
-        "Export in eval mode and take random operators out of the graph."},
+    Explanation{"not-run", runs, warning, "The model could not be run",
+                "No inputs could be generated: their shapes are not declared, they are no tensors, "
+                "no size that was tried for the dynamic axes runs, or an input is a number (a "
+                "size, a rate) whose value matters. Or there was not enough memory for a run.",
+                "Everything that needs a run was not checked: the verdict is INCONCLUSIVE unless "
+                "something else fails.",
+                "Pass --shape NAME=DIMS with a size that the model takes, or --input-data; where "
+                "memory was short, use a machine with more of it."},
+    Explanation{"nondeterministic", runs, error, "Two runs on the same inputs differ",
+                "A second run on the same inputs gives other bytes.",
+                "Results cannot be compared or reproduced; a random operator or an active Dropout "
+                "is the usual cause.",
+                "Export in eval mode and take random operators out of the graph."},
     Explanation{
         "output-differs", consistency, error, "An output differs from the reference",
         "On the same inputs (zeros, ones, large values and random ones) an output is further from "
         "the reference than 1e-3, and than 1e-4 of the output's norm. A float16 model has to keep "
-        "40 "
-        "dB, a quantized one 20 dB on inputs that are given; on random ones it is only noted.",
+        "40 dB, a quantized one 20 dB on inputs that are given; on random ones it is only noted.",
         "The export does not compute what the original model computes.",
         "Export in eval mode; then compare tensor by tensor to find the first layer that differs."},
-    Explanation{
-        "frozen-axis", dynamic_axes, error, "An axis is declared dynamic but is not",
-        "A declared dynamic axis fails with every other size that was tried, by itself and "
-        "together "
-        "with others, or an output does not follow it.",
-        "Who trusts the declaration gets an error or a wrong result in production: the size of the "
-        "example was traced into the graph as a constant.",
-        "Compute sizes from the input's shape (x.shape[0], or -1 in a reshape) and export again, "
-        "or declare the axis with its fixed size."},
+    Explanation{"frozen-axis", dynamic_axes, error, "An axis is declared dynamic but is not",
+                "A declared dynamic axis fails with every other size that was tried, by itself and "
+                "together with others, or an output does not follow it.",
+                "Who trusts the declaration gets an error or a wrong result in production: the "
+                "size of the example was traced into the graph as a constant.",
+                "Compute sizes from the input's shape (x.shape[0], or -1 in a reshape) and export "
+                "again, or declare the axis with its fixed size."},
     Explanation{
         "mixed-batch", dynamic_axes, error, "Rows of a batch influence each other",
         "Samples that run together in a batch give other results than each of them alone. In a "
-        "model "
-        "that quantizes dynamically this is only noted: its scales are of the whole batch.",
+        "model that quantizes dynamically this is only noted: its scales are of the whole batch.",
         "Results depend on what else is in the batch: batch statistics, or a reshape that mixes "
         "the batch axis with another.",
         "Export in eval mode, and check reshapes and reductions that touch axis 0."},
-    Explanation{
-        "fixed-batch", dynamic_axes, warning, "The batch is fixed though the graph is not",
-        "The inputs declare a fixed batch, yet the graph runs with another one when the "
-        "declaration is taken away, with the same results row by row.",
-        "The model only takes the batch of the example it was exported with.",
-        "Export with dynamic_axes={'input': {0: 'batch'}} (or dynamic_shapes), unless the target "
-        "needs a fixed batch."},
-    Explanation{
-        "fixed-sequence", dynamic_axes, note,
-        "The sequence length is fixed though the graph is not",
-        "An input declares a fixed sequence length, yet the graph runs with a shorter one when the "
-        "declaration is taken away.",
-        "Every input has to be padded to the length of the example.",
-        "Export with that axis dynamic, unless the target needs a fixed length."},
+    Explanation{"fixed-batch", dynamic_axes, warning, "The batch is fixed though the graph is not",
+                "The inputs declare a fixed batch, yet the graph runs with another one when the "
+                "declaration is taken away, with the same results row by row.",
+                "The model only takes the batch of the example it was exported with.",
+                "Export with dynamic_axes={'input': {0: 'batch'}} (or dynamic_shapes), unless the "
+                "target needs a fixed batch."},
+    Explanation{"fixed-sequence", dynamic_axes, note,
+                "The sequence length is fixed though the graph is not",
+                "An input declares a fixed sequence length, yet the graph runs with a shorter one "
+                "when the declaration is taken away.",
+                "Every input has to be padded to the length of the example.",
+                "Export with that axis dynamic, unless the target needs a fixed length."},
     Explanation{
         "active-dropout", training_mode, error, "Dropout is active",
         "A Dropout node has training_mode set (before opset 7: is_test=0) and a ratio above 0.",
@@ -125,12 +113,11 @@ constexpr std::array table = {
         "before opset 7: is_test=0), or takes its mean and variance from the batch.",
         "It normalises with the statistics of the current batch instead of the learned ones.",
         "Call model.eval() before the export; check track_running_stats=True."},
-    Explanation{
-        "batch-statistics", training_mode, warning, "A normalisation runs over the batch",
-        "A mean over the batch axis is subtracted from the tensor it was computed of.",
-        "This is how a BatchNorm in training mode looks after export: results depend on what else "
-        "is in the batch.",
-        "Call model.eval() before the export; reduce over feature axes only."},
+    Explanation{"batch-statistics", training_mode, warning, "A normalisation runs over the batch",
+                "A mean over the batch axis is subtracted from the tensor it was computed of.",
+                "This is how a BatchNorm in training mode looks after export: results depend on "
+                "what else is in the batch.",
+                "Call model.eval() before the export; reduce over feature axes only."},
     Explanation{
         "random-operator", training_mode, warning, "An operator draws random numbers",
         "The graph holds RandomNormal, RandomUniform, Bernoulli, Multinomial or their like.",
@@ -138,103 +125,90 @@ constexpr std::array table = {
         "Export in eval mode, or feed the noise as an input."},
     Explanation{"nonfinite-constant", numerics, error, "A constant holds NaN or infinity",
                 "A weight or constant holds NaN, or infinity that is no mask. Constants of 0 and "
-                "-inf alone, "
-                "and single infinities as bounds, are left in peace.",
+                "-inf alone, and single infinities as bounds, are left in peace.",
                 "One NaN spreads to every output that depends on it.",
                 "Look for the NaN in the checkpoint; if the model was converted to float16, keep "
-                "this weight "
-                "in float32."},
-    Explanation{
-        "nonfinite-value", numerics, error, "NaN or infinity appears on generated inputs",
-        "A run on ordinary random inputs gives NaN or infinity in an output, or NaN inside (a "
-        "warning, where no output shows it).",
-        "Outputs are unusable on such inputs.",
-        "Look at the operator that is named: log or sqrt of a negative number, a division by zero, "
-        "or an overflow in float16."},
+                "this weight in float32."},
+    Explanation{"nonfinite-value", numerics, error, "NaN or infinity appears on generated inputs",
+                "A run on ordinary random inputs gives NaN or infinity in an output, or NaN inside "
+                "(a warning, where no output shows it).",
+                "Outputs are unusable on such inputs.",
+                "Look at the operator that is named: log or sqrt of a negative number, a division "
+                "by zero, or an overflow in float16."},
     Explanation{
         "fp16-overflow", numerics, note, "A constant does not fit into float16",
         "A float32 constant is beyond 65504. It is a warning where the graph itself casts it to "
         "float16.",
         "In float16 it becomes infinity: masks of -3.4e38 are the usual case.",
         "If the model is to run in float16, keep constants within 65504, masks among them."},
-    Explanation{
-        "float64", numerics, warning, "float64 is left in the graph",
-        "A tensor that is computed at run time is float64.",
-        "It is slow, doubles the memory, and most accelerators refuse it; often a Python float or "
-        "numpy scalar slipped into the traced code.",
-        "Make the constants float32 (torch.tensor(x, dtype=x.dtype)) and export again."},
+    Explanation{"float64", numerics, warning, "float64 is left in the graph",
+                "A tensor that is computed at run time is float64.",
+                "It is slow, doubles the memory, and most accelerators refuse it; often a Python "
+                "float or numpy scalar slipped into the traced code.",
+                "Make the constants float32 (torch.tensor(x, dtype=x.dtype)) and export again."},
     Explanation{
         "cast-round-trip", numerics, warning, "A cast to fewer bits and back",
         "Values are cast to a narrower float type and, after at most one operator, back.",
         "Precision is lost for nothing: both casts cost time and the operator gains little.",
         "Remove both casts, or keep the neighbouring operators in the narrow type too."},
-    Explanation{
-        "subnormal-weights", numerics, warning, "Many weights are subnormal",
-        "At least 1% of a weight's elements (float16: 10%) are so small that they are stored with "
-        "reduced precision.",
-        "CPUs are up to a hundred times slower on them and many runtimes flush them to zero: a "
-        "trace of too much weight decay or of a conversion to float16.",
-        "Set such values to zero before the export; in float16, scale the weight or keep it in "
-        "float32."},
-    Explanation{
-        "dead-channels", numerics, warning, "Output channels have no weights",
-        "All weights of an output channel of a Conv, Gemm or MatMul are zero. Less than a tenth of "
-        "the channels is a note.",
-        "The channel is constant whatever comes in: a pruned or never trained part of the "
-        "model, or "
-        "weights that were lost on the way.",
-        "Compare with the checkpoint; if it is so there too, remove the channels."},
+    Explanation{"subnormal-weights", numerics, warning, "Many weights are subnormal",
+                "At least 1% of a weight's elements (float16: 10%) are so small that they are "
+                "stored with reduced precision.",
+                "CPUs are up to a hundred times slower on them and many runtimes flush them to "
+                "zero: a trace of too much weight decay or of a conversion to float16.",
+                "Set such values to zero before the export; in float16, scale the weight or keep "
+                "it in float32."},
+    Explanation{"dead-channels", numerics, warning, "Output channels have no weights",
+                "All weights of an output channel of a Conv, Gemm or MatMul are zero. Less than a "
+                "tenth of the channels is a note.",
+                "The channel is constant whatever comes in: a pruned or never trained part of the "
+                "model, or weights that were lost on the way.",
+                "Compare with the checkpoint; if it is so there too, remove the channels."},
     Explanation{
         "unfolded-batchnorm", numerics, note, "BatchNormalization was not folded into Conv",
         "A BatchNormalization with constant parameters follows a Conv or Gemm that nothing else "
         "reads.",
         "Runtimes without that optimisation do needless work, and quantizers see two layers.",
         "Export with constant folding in eval mode, or run ONNX Runtime's basic optimisation."},
-    Explanation{
-        "vanishing-epsilon", numerics, warning, "An epsilon is zero in its type",
-        "The epsilon of a normalisation, or a constant added before a square root, logarithm or "
-        "division, rounds to zero in the type it is used in.",
-        "It no longer protects against division by zero.",
-        "Use an epsilon that the type can hold: at least 6e-8 in float16, better 1e-5."},
+    Explanation{"vanishing-epsilon", numerics, warning, "An epsilon is zero in its type",
+                "The epsilon of a normalisation, or a constant added before a square root, "
+                "logarithm or division, rounds to zero in the type it is used in.",
+                "It no longer protects against division by zero.",
+                "Use an epsilon that the type can hold: at least 6e-8 in float16, better 1e-5."},
     Explanation{"fp16-softmax", numerics, warning, "Softmax over a long axis in float16",
                 "A Softmax or LogSoftmax in float16 runs over more than 2048 elements.",
                 "float16 counts exactly to 2048 only: the sum loses terms and small probabilities "
                 "become zero, unless the runtime computes inside in float32.",
                 "Keep this Softmax in float32 (vernier convert --keep-fp32 op:Softmax)."},
-    Explanation{
-        "index-out-of-range", numerics, error, "An index reaches past a table",
-        "A constant index, or an integer input within the range that its table allows, reads past "
-        "the end of an embedding or another indexed axis.",
-        "The run fails, or reads wrong rows on runtimes that do not check.",
-        "Make the table as long as the vocabulary, or clamp the index before it is used."},
-    Explanation{
-        "unreadable-preprocessing", preprocessing, warning, "The preprocessing cannot be read",
-        "The file beside the model that says how its images are prepared is malformed, or asks for "
-        "steps that are not known.",
-        "Whether model and preprocessing fit together was not checked.",
-        "Correct the file, or name another one with --preprocessing."},
+    Explanation{"index-out-of-range", numerics, error, "An index reaches past a table",
+                "A constant index, or an integer input within the range that its table allows, "
+                "reads past the end of an embedding or another indexed axis.",
+                "The run fails, or reads wrong rows on runtimes that do not check.",
+                "Make the table as long as the vocabulary, or clamp the index before it is used."},
+    Explanation{"unreadable-preprocessing", preprocessing, warning,
+                "The preprocessing cannot be read",
+                "The file beside the model that says how its images are prepared is malformed, or "
+                "asks for steps that are not known.",
+                "Whether model and preprocessing fit together was not checked.",
+                "Correct the file, or name another one with --preprocessing."},
     Explanation{
         "image-layout", preprocessing, error, "Channels are on another axis",
         "The preprocessing or the sidecar puts channels first and the model takes them last, or "
-        "the "
-        "other way round.",
+        "the other way round.",
         "Pixels are read in the wrong order, or the run fails.",
         "Transpose the image, or export the model with the layout that its preprocessing gives."},
-    Explanation{
-        "image-size", preprocessing, error, "The image has another size or channel count",
-        "The preprocessing ends with another height, width or number of channels than the model's "
-        "input declares.",
-        "The model cannot be fed.",
-        "Change the size in the preprocessing, or export the model with that size."},
+    Explanation{"image-size", preprocessing, error, "The image has another size or channel count",
+                "The preprocessing ends with another height, width or number of channels than the "
+                "model's input declares.",
+                "The model cannot be fed.",
+                "Change the size in the preprocessing, or export the model with that size."},
     Explanation{"value-range", preprocessing, error,
                 "Values are in another range than the model takes",
                 "The graph divides by 255 itself and the preprocessing rescales too, or neither "
-                "does and the "
-                "graph's constants are those of the other range.",
+                "does and the graph's constants are those of the other range.",
                 "Inputs are 255 times too small or too large: the model runs and is wrong.",
                 "Rescale once: set rescale_factor to 1 (do_rescale: false), or take the division "
-                "out of the "
-                "graph."},
+                "out of the graph."},
     Explanation{
         "normalised-twice", preprocessing, error, "Mean and deviation are applied twice",
         "The first operators of the graph normalise, and so does the preprocessing.",
@@ -244,24 +218,22 @@ constexpr std::array table = {
                 "Neither the graph nor the preprocessing normalises the image.",
                 "Most networks for images were trained on normalised ones; some were not.",
                 "If the model was trained with mean and std, add them to the preprocessing."},
-    Explanation{
-        "channel-order", preprocessing, warning, "RGB and BGR seem to be swapped",
-        "The constants with which the graph or the preprocessing normalises are the usual ones in "
-        "reverse order, against the channel order that the preprocessing gives.",
-        "Red and blue are exchanged: accuracy drops by a few points without an error.",
-        "Set channel_order (do_flip_channel_order) to what the model was trained with."},
-    Explanation{
-        "missing-external-data", structure, error, "External data is missing or too short",
-        "A weight is said to be in a file beside the model that is not there or does not hold all "
-        "of it.",
-        "The model cannot be loaded.",
-        "Copy the data file together with the model, under the name that the model gives."},
-    Explanation{
-        "escaping-external-data", structure, error, "External data is outside the model's folder",
-        "A weight's file is given by an absolute path, a path with '..', or a link that leaves the "
-        "folder.",
-        "The model breaks when it is moved, and a foreign model could read any file.",
-        "Save the model again with its data in one file beside it."},
+    Explanation{"channel-order", preprocessing, warning, "RGB and BGR seem to be swapped",
+                "The constants with which the graph or the preprocessing normalises are the usual "
+                "ones in reverse order, against the channel order that the preprocessing gives.",
+                "Red and blue are exchanged: accuracy drops by a few points without an error.",
+                "Set channel_order (do_flip_channel_order) to what the model was trained with."},
+    Explanation{"missing-external-data", structure, error, "External data is missing or too short",
+                "A weight is said to be in a file beside the model that is not there or does not "
+                "hold all of it.",
+                "The model cannot be loaded.",
+                "Copy the data file together with the model, under the name that the model gives."},
+    Explanation{"escaping-external-data", structure, error,
+                "External data is outside the model's folder",
+                "A weight's file is given by an absolute path, a path with '..', or a link that "
+                "leaves the folder.",
+                "The model breaks when it is moved, and a foreign model could read any file.",
+                "Save the model again with its data in one file beside it."},
     Explanation{"oversized-file", structure, error,
                 "The file is larger than 2 GB without external data",
                 "The model holds its weights itself and is larger than 2 GB.",
@@ -279,12 +251,12 @@ constexpr std::array table = {
                 "No node reads the input.",
                 "Callers have to give what has no effect, or an export lost what should read it.",
                 "Leave the input out of the export, or find the layer that should read it."},
-    Explanation{"unsorted-nodes", structure, warning,
-                "Nodes do not stand in the order of computing",
-                "A node reads what a later node writes. ONNX Runtime sorts them by itself.",
-                "ONNX wants them sorted: its checker and other runtimes refuse the model.",
-                "Sort the nodes (onnxruntime.quantization.onnx_model.ONNXModel(model)"
-                ".topological_sort()) and save the model again."},
+    Explanation{
+        "unsorted-nodes", structure, warning, "Nodes do not stand in the order of computing",
+        "A node reads what a later node writes. ONNX Runtime sorts them by itself.",
+        "ONNX wants them sorted: its checker and other runtimes refuse the model.",
+        "Sort the nodes (onnxruntime.quantization.onnx_model.ONNXModel(model).topological_sort()) "
+        "and save the model again."},
     Explanation{"repeated-initializer", structure, error, "Two weights have one name",
                 "The graph stores several initializers under the same name.",
                 "Which of them is used depends on the runtime.",
@@ -342,23 +314,22 @@ constexpr std::array table = {
         "Softmax or Tanh), or what it reaches on the inputs that were given.",
         "Most of its codes stand for numbers that never occur: three bits or more are lost.",
         "Calibrate again with data like that of the deployment, without outliers."},
-    Explanation{
-        "differing-requantize", quantization, warning, "Numbers go from one quantizer to another",
-        "A DequantizeLinear is followed at once by a QuantizeLinear with another scale or zero "
-        "point.",
-        "Every such step rounds again, and runtimes cannot fuse the pair away.",
-        "Give both the same scale and zero point, or quantize the tensor once."},
+    Explanation{"differing-requantize", quantization, warning,
+                "Numbers go from one quantizer to another",
+                "A DequantizeLinear is followed at once by a QuantizeLinear with another scale or "
+                "zero point.",
+                "Every such step rounds again, and runtimes cannot fuse the pair away.",
+                "Give both the same scale and zero point, or quantize the tensor once."},
     Explanation{
         "degenerate-scale", quantization, error, "A scale is zero, denormal or not finite",
         "A quantization scale is 0, negative, subnormal (a warning in float16), infinite or NaN.",
         "All numbers come back as zero, NaN or infinity.",
         "Calibrate again with data that reaches this tensor; set a minimum range."},
-    Explanation{
-        "zero-point-range", quantization, error, "A zero point is out of range",
-        "A zero point does not fit its type, is not of the stored numbers' type, or is not 0 where "
-        "the format wants 0 (int32 and float8).",
-        "Runtimes refuse it or silently wrap it around.",
-        "Quantize again with a current quantizer, or correct the zero point."},
+    Explanation{"zero-point-range", quantization, error, "A zero point is out of range",
+                "A zero point does not fit its type, is not of the stored numbers' type, or is not "
+                "0 where the format wants 0 (int32 and float8).",
+                "Runtimes refuse it or silently wrap it around.",
+                "Quantize again with a current quantizer, or correct the zero point."},
     Explanation{
         "unquantized-operator", quantization, note,
         "An operator stayed in float among quantized ones",

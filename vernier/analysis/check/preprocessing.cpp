@@ -248,10 +248,10 @@ class Expectation {
           fmt::format("the preprocessing's mean of {} is of [0,255], and it rescales to [0,1]",
                       text(config_.mean)));
     if (!of_bytes && leaves_range(config_) && !image_.rescales())
-      add_input("value-range",
-                fmt::format("the preprocessing's mean of {} is of [0,1], and its values stay in "
-                            "[0,255]",
-                            text(config_.mean)));
+      add_input(
+          "value-range",
+          fmt::format("the preprocessing's mean of {} is of [0,1], and its values stay in [0,255]",
+                      text(config_.mean)));
   }
 
   void check_normalisation() {
@@ -284,15 +284,13 @@ class Expectation {
     const Numbers& mean = image_.normalises() ? image_.mean() : config_.mean;
     const char* whose = image_.normalises() ? "graph" : "preprocessing";
     if (is_imagenet(mean, true) && !gives_bgr)
-      add("channel-order",
-          fmt::format("the mean {} of the {} is that of ImageNet in the order BGR, and the "
-                      "preprocessing gives RGB",
-                      text(mean), whose));
+      add("channel-order", fmt::format("the mean {} of the {} is that of ImageNet in the order "
+                                       "BGR, and the preprocessing gives RGB",
+                                       text(mean), whose));
     if (is_imagenet(mean, false) && gives_bgr)
-      add("channel-order",
-          fmt::format("the mean {} of the {} is that of ImageNet in the order RGB, and the "
-                      "preprocessing gives BGR",
-                      text(mean), whose));
+      add("channel-order", fmt::format("the mean {} of the {} is that of ImageNet in the order "
+                                       "RGB, and the preprocessing gives BGR",
+                                       text(mean), whose));
   }
 
   void check_layout(const std::optional<Sidecar>& sidecar) {
@@ -332,9 +330,9 @@ class Expectation {
     const bool fits = (input.height < 0 || input.height == size->height) &&
                       (input.width < 0 || input.width == size->width);
     if (!fits)
-      add_input("image-size", fmt::format("the preprocessing gives {}x{} (height x width), the "
-                                          "model takes {}x{}",
-                                          size->height, size->width, input.height, input.width));
+      add_input("image-size",
+                fmt::format("the preprocessing gives {}x{} (height x width), the model takes {}x{}",
+                            size->height, size->width, input.height, input.width));
   }
 
   const ImageGraph& image_;

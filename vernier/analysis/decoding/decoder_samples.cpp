@@ -52,10 +52,10 @@ class SequenceSamples : public Samples {
     const Tensor ids = convert(prompts_->sample(sequence).at(0), DType::i64);
     const auto row = elements<std::int64_t>(ids);
     if (std::ssize(row) < prompt_length_)
-      throw Error(fmt::format(
-          "[inputs] '{}': sequence {} has {} tokens, the prompt takes {}; pass a smaller "
-          "--prompt-length",
-          decoder_.tokens, sequence, row.size(), prompt_length_));
+      throw Error(
+          fmt::format("[inputs] '{}': sequence {} has {} tokens, the prompt takes {}; pass a "
+                      "smaller --prompt-length",
+                      decoder_.tokens, sequence, row.size(), prompt_length_));
     tokens_.assign(row.begin(), row.begin() + prompt_length_);
     past_ = step_ = 0;
     caches_.clear();
@@ -234,10 +234,10 @@ std::optional<Inputs> decoder_samples(const InputTarget& target, const InputSpec
   if (whole_without_cache) return sequence_samples(target, spec, *decoder, reference);
   if (!decoder || !makes_sequences(spec, *decoder, target.inputs)) {
     if (spec.at.empty() && spec.tokens.empty() && !spec.whole_sequences) return std::nullopt;
-    throw Error(fmt::format(
-        "[inputs] {}: tokens are fed to decoders with a cache, and the graph shows none; name its "
-        "inputs by --role, as in 'past.*=cache'",
-        target.onnx->name()));
+    throw Error(
+        fmt::format("[inputs] {}: tokens are fed to decoders with a cache, and the graph shows "
+                    "none; name its inputs by --role, as in 'past.*=cache'",
+                    target.onnx->name()));
   }
   if (!spec.at.empty() || spec.whole_sequences)
     return sequence_samples(target, spec, *decoder, reference);

@@ -177,8 +177,7 @@ PartJournal::PartJournal(const fs::path& folder, const PartHeader& header, Sampl
     const Part part = read_part(path_);
     if (const std::string other = difference(header, part.header); !other.empty())
       throw Error(
-          fmt::format("[checkpoint] {}: is of another measurement: {}; choose another "
-                      "--checkpoint",
+          fmt::format("[checkpoint] {}: is of another measurement: {}; choose another --checkpoint",
                       path_.string(), other));
     if (ftruncate(descriptor_, part.bytes) != 0)
       throw Error(fmt::format("[checkpoint] {}: cannot be written: {}", path_.string(),

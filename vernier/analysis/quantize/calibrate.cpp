@@ -43,10 +43,10 @@ bool has(const TensorView& tensor, Predicate predicate) {
 void require_finite(std::span<const Tensor> outputs, std::int64_t sample) {
   for (const Tensor& output : outputs)
     if (has(output, [](double value) { return !std::isfinite(value); }))
-      throw Error(fmt::format(
-          "[quantize] sample {}: output '{}' of the float model is not finite on it, so "
-          "nothing can be compared; leave it out",
-          sample, output.name));
+      throw Error(
+          fmt::format("[quantize] sample {}: output '{}' of the float model is not finite on it, "
+                      "so nothing can be compared; leave it out",
+                      sample, output.name));
 }
 
 std::vector<Tensor> SharedSamples::sample(std::int64_t index) {

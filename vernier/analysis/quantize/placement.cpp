@@ -95,10 +95,10 @@ class Placing {
       if (std::ranges::none_of(graph_.graph().node(), [&](const NodeProto& node) {
             return matches_name(pattern, node_label(node));
           }))
-        throw Error(fmt::format(
-            "[quantize] keep in float '{}': no node of the prepared model has that name; `vernier "
-            "inspect` on the .float.onnx beside the result lists them",
-            pattern));
+        throw Error(
+            fmt::format("[quantize] keep in float '{}': no node of the prepared model has that "
+                        "name; `vernier inspect` on the .float.onnx beside the result lists them",
+                        pattern));
   }
 
   const TensorProto* float_constant(const std::string& tensor) const {

@@ -42,10 +42,10 @@ void name_nodes(Model& model) {
 
 PreparedModel prepare(const Model& model) {
   if (precision_of(model) == Precision::int8)
-    throw Error(fmt::format(
-        "[quantize] {}: is quantized already; `vernier repair` improves it, and quantize takes the "
-        "float model it was made from",
-        model.name()));
+    throw Error(
+        fmt::format("[quantize] {}: is quantized already; `vernier repair` improves it, and "
+                    "quantize takes the float model it was made from",
+                    model.name()));
   if (precision_of(model) == Precision::fp16)
     throw Error(fmt::format("[quantize] {}: is float16; give the float32 model it was made from",
                             model.name()));

@@ -36,15 +36,15 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
   for (const PlacedTensor& placed : plan_.tensors)
     roots_[placed.name] = plan_.tensors[placed.root].name;
   if (plan_.nodes.empty())
-    throw Error(fmt::format(
-        "[quantize] {}: has no Conv, ConvTranspose, Gemm or MatMul of float32 in its main graph "
-        "that could be quantized",
-        model.name()));
+    throw Error(
+        fmt::format("[quantize] {}: has no Conv, ConvTranspose, Gemm or MatMul of float32 in its "
+                    "main graph that could be quantized",
+                    model.name()));
   if (options.precision.needs_calibration() && !shared_)
-    throw Error(fmt::format(
-        "[quantize] {}: {} needs calibration data; give --data or --dataset, or --synthetic for "
-        "synthetic inputs",
-        model.name(), options.precision.name));
+    throw Error(
+        fmt::format("[quantize] {}: {} needs calibration data; give --data or --dataset, or "
+                    "--synthetic for synthetic inputs",
+                    model.name(), options.precision.name));
   if (!options.limits.empty() && !shared_)
     throw Error("[quantize] --fail-if: nothing can be measured without --data or --dataset");
   choices_ = {

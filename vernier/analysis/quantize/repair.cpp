@@ -104,8 +104,8 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
   const SampleParts parts = split_samples(samples.size(), true);
   if (parts.choosing.empty())
     throw Error(
-        fmt::format("[repair] {} samples are too few to choose and judge by; give at least "
-                    "16, better 128 or more",
+        fmt::format("[repair] {} samples are too few to choose and judge by; give at least 16, "
+                    "better 128 or more",
                     samples.size()));
   RepairResult result{.quantizers = std::ssize(shipped.activations),
                       .weights = std::ssize(shipped.nodes),

@@ -101,10 +101,9 @@ OutputScorer::OutputScorer(const Model& reference, SampleRuns runs,
   for (std::size_t i = 0; i < runner.outputs().size(); ++i)
     if (is_float(runner.outputs()[i].dtype)) compared_.push_back(i);
   if (compared_.empty())
-    throw Error(
-        fmt::format("[quantize] {}: no output holds floats, so nothing tells how good a "
-                    "quantized model is",
-                    reference.name()));
+    throw Error(fmt::format(
+        "[quantize] {}: no output holds floats, so nothing tells how good a quantized model is",
+        reference.name()));
   if (outputs_.empty()) {
     outputs_.resize(runs_.indices.size());
     parallel_for(std::ssize(runs_.indices), thread_count(runs_.threads), [&](std::int64_t i) {

@@ -172,10 +172,9 @@ class Tuning {
 
 void require_choosing(const SampleParts& parts, const Samples& samples) {
   if (!parts.choosing.empty()) return;
-  throw Error(
-      fmt::format("[tune] {} samples are too few to choose and judge by; give at least 16, better "
-                  "128 or more",
-                  samples.size()));
+  throw Error(fmt::format(
+      "[tune] {} samples are too few to choose and judge by; give at least 16, better 128 or more",
+      samples.size()));
 }
 
 std::string_view tune_cost_name(TuneCost cost) {
@@ -216,8 +215,8 @@ Limit parse_target(const std::string& text) {
     target = parse_limit(text, metrics);
   } catch (const Error&) {
     throw Error(
-        fmt::format("[tune] --target '{}': expected METRIC>VALUE or METRIC<VALUE with one "
-                    "of {}, as in 'sqnr_db>30'",
+        fmt::format("[tune] --target '{}': expected METRIC>VALUE or METRIC<VALUE with one of {}, "
+                    "as in 'sqnr_db>30'",
                     text, fmt::join(metrics, ", ")));
   }
   require_direction(text, *target);

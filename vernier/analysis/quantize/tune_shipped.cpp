@@ -76,10 +76,10 @@ Model keep_nodes(const Model& candidate, const Model& reference,
   const Shipped shipped(candidate, reference);
   for (const std::string& node : nodes)
     if (std::ranges::find(shipped.nodes, node) == shipped.nodes.end())
-      throw Error(fmt::format(
-          "[tune] --keep '{}': {} has no Q-DQ pair of constant scale at a node or input of that "
-          "name; vernier debug lists the names",
-          node, candidate.name()));
+      throw Error(
+          fmt::format("[tune] --keep '{}': {} has no Q-DQ pair of constant scale at a node or "
+                      "input of that name; vernier debug lists the names",
+                      node, candidate.name()));
   for (const auto& node : shipped.quantizers.nodes)
     if (std::ranges::find(nodes, node.name) != nodes.end() && !has_float_weight(shipped, node))
       throw Error(fmt::format("[tune] --keep '{}': its float weight is not in {}", node.name,
@@ -101,10 +101,10 @@ TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samp
   const Shipped shipped(shipped_model, reference);
   const std::vector<std::string>& names = shipped.nodes;
   if (names.empty())
-    throw Error(fmt::format(
-        "[tune] {}: has no Q-DQ pairs of constant scales; of quantized models only such can be "
-        "tuned. A float model is quantized and tuned without --reference",
-        shipped_model.name()));
+    throw Error(
+        fmt::format("[tune] {}: has no Q-DQ pairs of constant scales; of quantized models only "
+                    "such can be tuned. A float model is quantized and tuned without --reference",
+                    shipped_model.name()));
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
   require_choosing(parts, samples);

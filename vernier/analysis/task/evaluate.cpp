@@ -233,10 +233,10 @@ class TaskRun {
       throw Error(
           "[task] one model answers with logits, the other with classes; choose outputs of one "
           "kind with --output-name");
-    throw Error(fmt::format(
-        "[task] the reference has {} classes, the candidate {}; they are not the same model, or "
-        "--output-name has to say which output is scored",
-        reference, candidate));
+    throw Error(
+        fmt::format("[task] the reference has {} classes, the candidate {}; they are not the same "
+                    "model, or --output-name has to say which output is scored",
+                    reference, candidate));
   }
 
   const TaskModels& models_;

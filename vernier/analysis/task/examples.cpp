@@ -58,20 +58,17 @@ Selection recorded_selection(Selection selection, const InputSpec& inputs, std::
         "--shuffle out");
   if (!order) return selection;
   if (order->examples != size)
-    throw fail(
-        fmt::format("was recorded from {} examples, the dataset has {}; give the same "
-                    "--dataset and --split",
-                    order->examples, size));
+    throw fail(fmt::format(
+        "was recorded from {} examples, the dataset has {}; give the same --dataset and --split",
+        order->examples, size));
   if (order->first != 0) throw fail("was recorded with --sample-index; record it from the first");
   if (order->batch != batch)
     throw fail(
-        fmt::format("was recorded with {} examples in each run, now there are {}; pass "
-                    "--batch {}",
+        fmt::format("was recorded with {} examples in each run, now there are {}; pass --batch {}",
                     order->batch, batch, order->batch));
   if (shuffle && (*shuffle != order->shuffled || (*shuffle && inputs.seed != order->seed)))
     throw fail(
-        fmt::format("was recorded {}; leave out --shuffle, --no-shuffle and --seed to "
-                    "follow it",
+        fmt::format("was recorded {}; leave out --shuffle, --no-shuffle and --seed to follow it",
                     describe_order(*order)));
   selection.shuffle = order->shuffled;
   selection.seed = order->seed;

@@ -52,8 +52,8 @@ void require_same_samples(const Scores& reference, const Scores& candidate) {
   if (reference.samples != candidate.samples ||
       reference.metrics.size() != candidate.metrics.size())
     throw Error(fmt::format(
-        "[task] the reference has {} metrics of {} samples, the candidate {} "
-        "of {}; both must do the same task on the same samples",
+        "[task] the reference has {} metrics of {} samples, the candidate {} of {}; both must do "
+        "the same task on the same samples",
         reference.metrics.size(), reference.samples, candidate.metrics.size(), candidate.samples));
 }
 
@@ -102,10 +102,10 @@ std::vector<std::string> chance_warnings(const TaskResult& result) {
   std::vector<std::string> warnings;
   for (const MetricResult& metric : result.metrics)
     if (metric.chance && metric.candidate <= *metric.chance && metric.candidate < 100)
-      warnings.push_back(fmt::format(
-          "{} {:.4f} is not above chance ({:.4f}, by always naming the commonest labels); do the "
-          "labels belong to these samples?",
-          metric.name, metric.candidate, *metric.chance));
+      warnings.push_back(
+          fmt::format("{} {:.4f} is not above chance ({:.4f}, by always naming the commonest "
+                      "labels); do the labels belong to these samples?",
+                      metric.name, metric.candidate, *metric.chance));
   return warnings;
 }
 

@@ -18,10 +18,10 @@ Tensor logits_or_classes(const TensorView& rows) {
   const bool classes = is_integer(rows.dtype) &&
                        (rows.shape.size() == 1 || (rows.shape.size() == 2 && rows.shape[1] == 1));
   if (!classes && (rows.shape.size() != 2 || !is_float(rows.dtype)))
-    throw Error(fmt::format(
-        "[task] output '{}' is {} {}, image-classification expects logits [samples,classes] or "
-        "classes [samples] as integers",
-        rows.name, dtype_name(rows.dtype), format_shape(rows.shape)));
+    throw Error(
+        fmt::format("[task] output '{}' is {} {}, image-classification expects logits "
+                    "[samples,classes] or classes [samples] as integers",
+                    rows.name, dtype_name(rows.dtype), format_shape(rows.shape)));
   Tensor kept = copy(rows);
   if (classes) kept.shape = {rows.shape[0], 1};
   return kept;
@@ -58,10 +58,10 @@ std::vector<std::int64_t> predicted_map(const TensorView& prediction, std::int64
                                         std::int64_t width) {
   if (prediction.shape.size() == 3) return best_classes(prediction, height, width);
   if (prediction.shape.size() != 2 || prediction.size() == 0)
-    throw Error(fmt::format(
-        "[task] output '{}' has shape {} for an image, expected classes [height,width] or logits "
-        "[classes,height,width]",
-        prediction.name, format_shape(prediction.shape)));
+    throw Error(
+        fmt::format("[task] output '{}' has shape {} for an image, expected classes [height,width] "
+                    "or logits [classes,height,width]",
+                    prediction.name, format_shape(prediction.shape)));
   const std::vector<std::int64_t> classes = to_integers(prediction);
   const std::int64_t old_height = prediction.shape[0], old_width = prediction.shape[1];
   std::vector<std::int64_t> map;
@@ -76,10 +76,10 @@ Tokens tokens_of(const TensorView& prediction) {
   if (prediction.shape.size() == 1 && is_integer(prediction.dtype)) return to_integers(prediction);
   if (prediction.shape.size() == 2 && is_float(prediction.dtype))
     return rank_logits(prediction, 1).classes;
-  throw Error(fmt::format(
-      "[task] output '{}' is {} {} for a sequence, expected token ids [tokens] or logits "
-      "[tokens,vocabulary]",
-      prediction.name, dtype_name(prediction.dtype), format_shape(prediction.shape)));
+  throw Error(
+      fmt::format("[task] output '{}' is {} {} for a sequence, expected token ids [tokens] or "
+                  "logits [tokens,vocabulary]",
+                  prediction.name, dtype_name(prediction.dtype), format_shape(prediction.shape)));
 }
 
 // Leaves out the positions where the mask, which may be shorter, holds `ignored`.

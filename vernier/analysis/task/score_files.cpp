@@ -70,8 +70,8 @@ std::vector<Tensor> read_target_sets(const std::vector<std::string>& files) {
     const Shape& shape = sets.back().shape;
     if (shape.size() != 2 || shape[0] != sets[0].shape[0])
       throw Error(
-          fmt::format("[score] {}: shape {}, expected token ids [sequences,tokens] of as "
-                      "many sequences as there are predictions",
+          fmt::format("[score] {}: shape {}, expected token ids [sequences,tokens] of as many "
+                      "sequences as there are predictions",
                       file, format_shape(shape)));
   }
   return sets;

@@ -68,8 +68,7 @@ std::pair<std::vector<float>, std::vector<float>> span_scores(const std::vector<
   const Tensor& both = output_of_rank(outputs, 3, "scores of where answers begin and end");
   if (both.shape.back() != 2)
     throw Error(
-        fmt::format("[text] '{}': shape {}; expected 2 columns, of where answers begin "
-                    "and end",
+        fmt::format("[text] '{}': shape {}; expected 2 columns, of where answers begin and end",
                     both.name, format_shape(both.shape)));
   const std::vector<float> values = to_f32(both);
   std::pair<std::vector<float>, std::vector<float>> scores;

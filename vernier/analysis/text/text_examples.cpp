@@ -82,8 +82,8 @@ class RowReader {
     std::vector<std::string> found;
     for (const auto& [name, value] : row_.items()) found.push_back(name);
     throw Error(
-        fmt::format("[dataset] row {}: expected {}, found columns {}; name them by "
-                    "--text-column, --pair-column and --column label=NAME",
+        fmt::format("[dataset] row {}: expected {}, found columns {}; name them by --text-column, "
+                    "--pair-column and --column label=NAME",
                     number_, expected, fmt::join(found, ", ")));
   }
 

@@ -50,10 +50,10 @@ Tensor TextModel::logits(const DecoderRun& run) {
   if (keeps_cache()) caches_ = take_caches(decoder_, outputs, caches_);
   const std::int64_t rows = logits.shape.back() > 0 ? logits.size() / logits.shape.back() : 0;
   if (rows != std::ssize(run.tokens))
-    throw Error(fmt::format(
-        "[text] '{}': shape {} for {} tokens; expected a row for each, so that every token is "
-        "scored: export the model, or record it, with all logits",
-        decoder_.logits, format_shape(logits.shape), run.tokens.size()));
+    throw Error(
+        fmt::format("[text] '{}': shape {} for {} tokens; expected a row for each, so that every "
+                    "token is scored: export the model, or record it, with all logits",
+                    decoder_.logits, format_shape(logits.shape), run.tokens.size()));
   return logits;
 }
 
