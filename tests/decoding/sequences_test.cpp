@@ -5,7 +5,7 @@
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_inputs.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
-#include "vernier/analysis/decoding/pair_caches.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/decoding/run_map.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"

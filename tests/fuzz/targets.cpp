@@ -16,7 +16,7 @@
 #include "vernier/analysis/limits.h"
 #include "vernier/analysis/parts/part_file.h"
 #include "vernier/analysis/quantize/ranges.h"
-#include "vernier/analysis/task/block_answers.h"
+#include "vernier/analysis/task/predictions.h"
 #include "vernier/analysis/zoo/zoo_file.h"
 #include "vernier/data/arrow_file.h"
 #include "vernier/data/dataset.h"

@@ -49,15 +49,13 @@ void accept_db(Baseline& baseline, const std::string& subject, const std::string
       fmt::format("[baseline] {}: {}; --update-baseline writes one", path.string(), reason));
 }
 
-struct UnknownMetric {
-  std::string name;
-};
-
-AcceptedFigure figure_of(const Json& entry, std::span<const std::string> metrics) {
+AcceptedFigure figure_of(const Json& entry, std::span<const std::string> metrics,
+                         const fs::path& path) {
   const auto metric = entry.at("metric").get<std::string>();
   const bool rises =
       entry.contains("worse") ? entry["worse"] == "higher" : better_of(metric) == Better::lower;
-  if (std::ranges::find(metrics, metric) == metrics.end()) throw UnknownMetric{metric};
+  if (std::ranges::count(metrics, metric) == 0)
+    fail(path, fmt::format("has '{}', which this command does not measure", metric));
   return {{.tensor = entry.value("subject", ""),
            .metric = metric,
            .fails = rises ? Limit::Fails::above : Limit::Fails::below,
@@ -134,11 +132,10 @@ Baseline read_baseline(const fs::path& path, std::span<const std::string> metric
     const Json json = parse_json<Json>(as_text(read_file(path, "baseline")));
     if (json.at("vernier_baseline") != baseline_version)
       fail(path, "is of another version of Vernier");
-    for (const Json& entry : json.at("figures")) baseline.push_back(figure_of(entry, metrics));
+    for (const Json& entry : json.at("figures"))
+      baseline.push_back(figure_of(entry, metrics, path));
   } catch (const Json::exception& error) {
     fail(path, fmt::format("is no baseline ({})", json_reason(error)));
-  } catch (const UnknownMetric& unknown) {
-    fail(path, fmt::format("has '{}', which this command does not measure", unknown.name));
   }
   if (baseline.empty()) fail(path, "holds no figures");
   return baseline;

@@ -1,27 +1,15 @@
 #include "vernier/analysis/diff.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/data/arrays.h"
 #include "vernier/error.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {
-
-bool has(const Arrays& arrays, const std::string& name) {
-  return std::ranges::find(arrays.names(), name) != arrays.names().end();
-}
-
-// One slice along the leading axis.
-TensorView row_of(const Tensor& tensor, std::int64_t row) {
-  const std::int64_t row_bytes = static_cast<std::int64_t>(tensor.bytes.size()) / tensor.shape[0];
-  return {tensor.name, tensor.dtype, std::span(tensor.shape).subspan(1),
-          std::span(tensor.bytes).subspan(row * row_bytes, row_bytes)};
-}
 
 bool can_split(const Tensor& reference, const Tensor& candidate) {
   if (reference.shape.empty() || candidate.shape.empty()) return false;
@@ -69,7 +57,7 @@ std::vector<PairResult> collect_pairs(const DiffOptions& options) {
   for (const std::string& name : reference->names()) {
     const std::string counterpart = counterpart_of(options, *candidate, name);
     const Tensor tensor = reference->read(name);
-    if (has(*candidate, counterpart)) {
+    if (std::ranges::count(candidate->names(), counterpart) > 0) {
       paired.push_back(counterpart);
       pairs.push_back(
           compare_arrays(tensor, candidate->read(counterpart), options.leading_axis_is_samples));
@@ -78,7 +66,7 @@ std::vector<PairResult> collect_pairs(const DiffOptions& options) {
     }
   }
   for (const std::string& name : candidate->names())
-    if (std::ranges::find(paired, name) == paired.end())
+    if (std::ranges::count(paired, name) == 0)
       pairs.push_back(one_sided(candidate->read(name), PairStatus::only_in_candidate));
   return pairs;
 }

@@ -1,6 +1,5 @@
 #include "vernier/analysis/inspect.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -67,32 +66,6 @@ OperatorNames operators_of(const Runner& runner, const Model* onnx) {
   return operators;
 }
 
-class TensorWatcher {
- public:
-  explicit TensorWatcher(OperatorNames operators) : operators_(std::move(operators)) {}
-
-  void add(const TensorView& tensor) {
-    const auto found = operators_.find(std::string(tensor.name));
-    LiveTensor live{.name = std::string(tensor.name),
-                    .op = found == operators_.end() ? "" : found->second,
-                    .dtype = tensor.dtype,
-                    .shape = {tensor.shape.begin(), tensor.shape.end()},
-                    .statistics = tensor_statistics(tensor)};
-    const int index = static_cast<int>(live_.tensors.size());
-    if (live_.first_nan < 0 && live.statistics.nan > 0) live_.first_nan = index;
-    if (live_.first_inf < 0 && live.statistics.inf() > 0) live_.first_inf = index;
-    seen_.insert(live.name);
-    live_.tensors.push_back(std::move(live));
-  }
-  bool has(const std::string& name) const { return seen_.contains(name); }
-  LiveTensors result() && { return std::move(live_); }
-
- private:
-  OperatorNames operators_;
-  std::unordered_set<std::string> seen_;
-  LiveTensors live_;
-};
-
 }  // namespace
 
 Inspection inspect(const Model& model) {
@@ -120,13 +93,26 @@ Inspection inspect(const std::filesystem::path& path, const HostOptions& host) {
 }
 
 LiveTensors watch_tensors(Runner& runner, std::span<const Tensor> inputs, const Model* onnx) {
-  TensorWatcher watcher(operators_of(runner, onnx));
-  for (const Tensor& input : inputs) watcher.add(input);
-  const std::vector<Tensor> outputs =
-      runner.run(inputs, [&](const TensorView& tensor) { watcher.add(tensor); });
-  for (const Tensor& output : outputs)
-    if (!watcher.has(output.name)) watcher.add(output);
-  LiveTensors live = std::move(watcher).result();
+  const OperatorNames operators = operators_of(runner, onnx);
+  LiveTensors live;
+  std::unordered_set<std::string> seen;
+  const auto add = [&](const TensorView& tensor) {
+    const std::string name(tensor.name);
+    const auto op = operators.find(name);
+    const TensorStatistics statistics = tensor_statistics(tensor);
+    const int index = static_cast<int>(live.tensors.size());
+    if (live.first_nan < 0 && statistics.nan > 0) live.first_nan = index;
+    if (live.first_inf < 0 && statistics.inf() > 0) live.first_inf = index;
+    seen.insert(name);
+    live.tensors.push_back({.name = name,
+                            .op = op == operators.end() ? "" : op->second,
+                            .dtype = tensor.dtype,
+                            .shape = {tensor.shape.begin(), tensor.shape.end()},
+                            .statistics = statistics});
+  };
+  for (const Tensor& input : inputs) add(input);
+  for (const Tensor& output : runner.run(inputs, add))
+    if (!seen.contains(output.name)) add(output);
   live.unwatched = runner.unwatched();
   return live;
 }

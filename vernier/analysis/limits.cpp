@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "vernier/error.h"
 #include "vernier/tensor/name_pattern.h"
+#include "vernier/tensor/parse_number.h"
 
 namespace vernier {
 namespace {
@@ -39,11 +39,9 @@ std::string_view trimmed(std::string_view text) {
 }
 
 double parse_value(std::string_view text, std::string_view number) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc{} || end != number.data() + number.size() || value != value)
-    reject(text, fmt::format("'{}' is not a number", number));
-  return value;
+  const auto value = parse_number<double>(number);
+  if (!value || *value != *value) reject(text, fmt::format("'{}' is not a number", number));
+  return *value;
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "vernier/data/preprocessing_config.h"
 #include "vernier/error.h"
 #include "vernier/exporting/exporter.h"
-#include "vernier/exporting/sidecar.h"
 #include "vernier/model/convert_fp16.h"
 #include "vernier/model/genai_config.h"
 #include "vernier/model/precision.h"

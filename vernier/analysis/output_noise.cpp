@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
-#include <span>
 
 #include "vernier/metrics/jackknife.h"
 #include "vernier/metrics/non_finite.h"
@@ -115,6 +114,16 @@ OutputNoise OutputNoise::first(std::int64_t samples) const {
 }
 
 double noise_db(double noise) { return -10 * std::log10(noise); }
+
+double cosine(std::span<const float> first, std::span<const float> second) {
+  double products = 0, squares = 0, other_squares = 0;
+  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
+    products += static_cast<double>(first[i]) * second[i];
+    squares += static_cast<double>(first[i]) * first[i];
+    other_squares += static_cast<double>(second[i]) * second[i];
+  }
+  return products / std::sqrt(squares * other_squares);
+}
 
 double gain_db(double before, double after) {
   if (before == 0 && after == 0) return 0;

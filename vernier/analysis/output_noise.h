@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,9 @@ struct OutputChange {
 std::vector<OutputChange> changes_of(const OutputNoise& before, const OutputNoise& after);
 std::vector<OutputFigure> figures_of(const OutputNoise& noise);
 const OutputFigure& worst_of(const std::vector<OutputFigure>& figures);  // requires at least one
+
+// The cosine of the first elements of both, as many as the shorter has; NaN if a side is zero.
+double cosine(std::span<const float> first, std::span<const float> second);
 
 // In dB, from -300 to 300; 0 if both are 0.
 double gain_db(double before, double after);

@@ -8,7 +8,6 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/data/sample_order.h"
 #include "vernier/data/samples.h"
-#include "vernier/model/edit.h"
 #include "vernier/runtime/runner.h"
 
 namespace vernier {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace vernier {
 
@@ -19,6 +21,16 @@ struct BootstrapOptions {
 
 // Computes a statistic of the samples with these numbers; a number may occur more than once.
 using Statistic = std::function<double(std::span<const std::int64_t> samples)>;
+
+// A statistic that is a metric of the sum of the samples' parts.
+template <typename Part, typename Metric>
+Statistic metric_of_sum(std::vector<Part> parts, Metric metric) {
+  return [parts = std::move(parts), metric](std::span<const std::int64_t> samples) {
+    Part sum{};
+    for (const std::int64_t sample : samples) sum += parts[sample];
+    return metric(sum);
+  };
+}
 
 // The percentile bootstrap interval: draws `count` samples with replacement `resamples` times, and
 // returns the quantiles (linearly interpolated) that enclose the share `level` of the statistics.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <numeric>
 
 #include "vernier/tensor/convert.h"
 
@@ -38,18 +38,23 @@ double divergence(std::span<const float> reference, double reference_log,
 
 }  // namespace
 
-KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate) {
+std::vector<double> kl_by_row(const TensorView& reference, const TensorView& candidate) {
   const std::int64_t columns = reference.shape.empty() ? 0 : reference.shape.back();
-  KlSum total{.rows = columns > 0 ? reference.size() / columns : 0};
+  std::vector<double> kl(static_cast<std::size_t>(columns > 0 ? reference.size() / columns : 0));
   std::vector<float> expected(static_cast<std::size_t>(columns)), found = expected;
-  for (std::int64_t row = 0; row < total.rows; ++row) {
+  for (std::int64_t row = 0; row < std::ssize(kl); ++row) {
     widen(reference, row * columns, expected);
     widen(candidate, row * columns, found);
-    total.sum += is_valid(expected) && is_valid(found)
-                     ? divergence(expected, log_sum_exp(expected), found, log_sum_exp(found))
-                     : NAN;
+    kl[row] = is_valid(expected) && is_valid(found)
+                  ? divergence(expected, log_sum_exp(expected), found, log_sum_exp(found))
+                  : NAN;
   }
-  return total;
+  return kl;
+}
+
+KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate) {
+  const std::vector<double> kl = kl_by_row(reference, candidate);
+  return {std::accumulate(kl.begin(), kl.end(), 0.0), std::ssize(kl)};
 }
 
 double token_nll(std::span<const float> logits, std::int64_t next) {

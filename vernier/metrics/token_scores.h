@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "vernier/tensor/tensor.h"
 
@@ -38,6 +39,7 @@ struct KlSum {
   bool operator==(const KlSum&) const = default;
 };
 KlSum kl_of_rows(const TensorView& reference, const TensorView& candidate);
+std::vector<double> kl_by_row(const TensorView& reference, const TensorView& candidate);
 
 // Negative log-likelihood of a token under one row of logits, in nats; NaN for a NaN or +inf logit.
 double token_nll(std::span<const float> logits, std::int64_t next);

@@ -9,7 +9,6 @@
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/decoding/fed_decoder.h"
-#include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/evidence/further_runs.h"
 #include "vernier/analysis/evidence/leaf_evidence.h"
 #include "vernier/analysis/inputs/bind_inputs.h"

@@ -41,13 +41,10 @@ class CacheRuns {
  public:
   CacheRuns(const RunDecoder& reference, const RunDecoder& candidate)
       : reference_(reference), candidate_(candidate), paired_(candidate.decoder) {
-    for (const CacheSpec& cache : reference.decoder.caches)
-      if (auto pair = named_alike(cache)) pairs_.push_back(*pair);
-    const bool named = pairs_.size() == reference.decoder.caches.size();
-    const bool countable = reference.decoder.caches.size() == candidate.decoder.caches.size();
-    if (named)
-      paired_.caches = pairs_;
-    else if (!countable)
+    const std::vector<CacheSpec>& caches = reference.decoder.caches;
+    if (std::ranges::all_of(caches, [&](const CacheSpec& cache) { return has(cache); }))
+      paired_.caches = caches;
+    else if (caches.size() != paired_.caches.size())
       paired_.caches.clear();
   }
 
@@ -61,17 +58,8 @@ class CacheRuns {
     std::int64_t next = 0;  // the reference's best token
   };
 
-  Run prefill(std::span<const std::int64_t> prompt) {
-    const DecoderRun run{prompt, 0};
-    Run result = run_reference(run, {});
-    auto outputs = candidate_.runner.run(decoder_inputs(paired_, candidate_.runner.inputs(), run));
-    result.candidate = take_caches(paired_, outputs);
-    return result;
-  }
-
-  Run step(const Run& before, std::int64_t past) {
-    const std::vector<std::int64_t> token = {before.next};
-    const DecoderRun run{token, past};
+  // Runs tokens on both models, behind the caches of the run before.
+  Run run(const DecoderRun& run, const Run& before) {
     Run result = run_reference(run, before.reference);
     auto outputs = candidate_.runner.run(
         decoder_inputs(paired_, candidate_.runner.inputs(), run, before.candidate));
@@ -84,13 +72,10 @@ class CacheRuns {
   }
 
  private:
-  std::optional<CacheSpec> named_alike(const CacheSpec& cache) const {
-    const auto& inputs = candidate_.runner.inputs();
-    const auto& outputs = candidate_.runner.outputs();
-    if (std::ranges::find(inputs, cache.input, &TensorSpec::name) == inputs.end() ||
-        std::ranges::find(outputs, cache.output, &TensorSpec::name) == outputs.end())
-      return std::nullopt;
-    return cache;
+  bool has(const CacheSpec& cache) const {
+    const auto &inputs = candidate_.runner.inputs(), &outputs = candidate_.runner.outputs();
+    return std::ranges::count(inputs, cache.input, &TensorSpec::name) > 0 &&
+           std::ranges::count(outputs, cache.output, &TensorSpec::name) > 0;
   }
 
   Run run_reference(const DecoderRun& run, std::span<const Tensor> caches) {
@@ -105,7 +90,6 @@ class CacheRuns {
 
   RunDecoder reference_, candidate_;
   Decoder paired_;  // the candidate, with the reference's names of its caches
-  std::vector<CacheSpec> pairs_;
 };
 
 class FaultFinder {
@@ -231,12 +215,13 @@ std::vector<CacheFault> find_cache_faults(const RunDecoder& reference, const Run
   CacheRuns runs(reference, candidate);
   if (!runs.comparable() || prompt.empty()) return {};
   FaultFinder finder(runs, prompt);
-  const CacheRuns::Run prefill = runs.prefill(prompt);
+  const CacheRuns::Run prefill = runs.run({prompt}, {});
   std::vector<CacheFault> faults = finder.find(prefill, 0);
   if (!faults.empty()) return faults;
   finder.push(prefill.next);
   try {
-    return finder.find(runs.step(prefill, std::ssize(prompt)), 1);
+    const DecoderRun step{.tokens = {&prefill.next, 1}, .past = std::ssize(prompt)};
+    return finder.find(runs.run(step, prefill), 1);
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
@@ -248,10 +233,8 @@ bool have_equal_lengths(const RunDecoder& reference, const RunDecoder& candidate
                         std::span<const std::int64_t> prompt) {
   CacheRuns runs(reference, candidate);
   if (!runs.comparable() || prompt.empty()) return true;
-  const CacheRuns::Run run = runs.prefill(prompt);
-  for (std::size_t i = 0; i < runs.size(); ++i)
-    if (run.reference[i].shape != run.candidate[i].shape) return false;
-  return true;
+  const CacheRuns::Run run = runs.run({prompt}, {});
+  return std::ranges::equal(run.reference, run.candidate, {}, &Tensor::shape, &Tensor::shape);
 }
 
 std::string cache_fault_text(const CacheFault& fault) {

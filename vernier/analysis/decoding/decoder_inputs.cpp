@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "vernier/data/input_shape.h"
 #include "vernier/data/random.h"

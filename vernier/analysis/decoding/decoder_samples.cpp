@@ -42,9 +42,9 @@ class SequenceSamples : public Samples {
     const std::lock_guard lock(mutex_);
     const std::int64_t sequence = index / runs_, step = index % runs_;
     if (sequence != sequence_ || step < step_) begin(sequence);
-    while (step_ < step) advance();
-    return decoder_inputs(decoder_, inputs_, {tokens_, past_},
-                          caches_for(decoder_, inputs_, caches_));
+    for (; step_ < step; ++step_) tokens_ = {teacher_.next(tokens_)};
+    return decoder_inputs(decoder_, inputs_, {tokens_, teacher_.past},
+                          teacher_.caches_for(decoder_, inputs_));
   }
 
  private:
@@ -57,19 +57,9 @@ class SequenceSamples : public Samples {
                       "smaller --prompt-length",
                       decoder_.tokens, sequence, row.size(), prompt_length_));
     tokens_.assign(row.begin(), row.begin() + prompt_length_);
-    past_ = step_ = 0;
-    caches_.clear();
+    teacher_.begin();
+    step_ = 0;
     sequence_ = sequence;
-  }
-
-  void advance() {
-    std::vector<Tensor> outputs = teacher_.run(tokens_, past_, caches_);
-    const auto logits = std::ranges::find(outputs, teacher_.decoder.logits, &Tensor::name);
-    const std::int64_t next = best_token(*logits);
-    past_ += std::ssize(tokens_);
-    tokens_ = {next};
-    caches_ = take_caches(teacher_.decoder, outputs, caches_);
-    ++step_;
   }
 
   Decoder decoder_;
@@ -78,9 +68,8 @@ class SequenceSamples : public Samples {
   std::unique_ptr<Samples> prompts_;
   std::int64_t prompt_length_, runs_;
   std::mutex mutex_;
-  std::int64_t sequence_ = -1, step_ = 0, past_ = 0;
-  std::vector<std::int64_t> tokens_;
-  std::vector<Tensor> caches_;  // named by the teacher's inputs
+  std::int64_t sequence_ = -1, step_ = 0;
+  std::vector<std::int64_t> tokens_;  // of the step
 };
 
 // The blocks of a text.
@@ -117,18 +106,13 @@ bool makes_sequences(const InputSpec& spec, const Decoder& decoder,
          !holds_every_input(spec, inputs);
 }
 
-// The declaration of the tokens input.
-TensorSpec tokens_spec(const Decoder& decoder, std::span<const TensorSpec> inputs) {
-  return *std::ranges::find(inputs, decoder.tokens, &TensorSpec::name);
-}
-
 Inputs make_prompts(const Decoder& decoder, std::span<const TensorSpec> inputs,
                     const InputSpec& spec, const IoMapping& io, std::int64_t sequences) {
-  const TensorSpec tokens = tokens_spec(decoder, inputs);
+  const TensorSpec tokens = *std::ranges::find(inputs, decoder.tokens, &TensorSpec::name);
+  const bool all = !spec.samples && !spec.sample_index;
   if (!spec.tokens.empty()) {
     const std::int64_t size = std::ssize(spec.tokens);
-    return {std::make_unique<TextSamples>(
-                spec.tokens, spec.samples || spec.sample_index ? std::min(sequences, size) : size),
+    return {std::make_unique<TextSamples>(spec.tokens, all ? size : std::min(sequences, size)),
             spec.text,
             {}};
   }
@@ -139,7 +123,6 @@ Inputs make_prompts(const Decoder& decoder, std::span<const TensorSpec> inputs,
       names.emplace(archive.names()[0], tokens.name);
     NpzBatches batches = npz_batches(spec.data, std::array{tokens}, {}, names);
     const std::int64_t size = batches.samples->size();
-    const bool all = !spec.samples && !spec.sample_index;
     const std::int64_t count = all ? size : std::min(sequences, size);
     return {select_samples(std::move(batches.samples), 0, count), spec.data.filename().string(),
             std::move(batches.warnings)};
@@ -155,31 +138,21 @@ Inputs make_prompts(const Decoder& decoder, std::span<const TensorSpec> inputs,
           {}};
 }
 
-std::string_view place_name(TokenPlace::Kind kind) {
-  constexpr std::array<std::string_view, 3> names = {"first", "last", "worst"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
 std::string places_text(const InputSpec& spec) {
+  constexpr std::array<std::string_view, 3> names = {"first", "last", "worst"};  // by kind
   std::vector<std::string> texts;
   for (const TokenPlace& place : spec.at)
-    texts.push_back(place.kind == TokenPlace::Kind::number ? fmt::format("{}", place.number)
-                                                           : std::string(place_name(place.kind)));
+    texts.push_back(place.kind == TokenPlace::Kind::number
+                        ? std::to_string(place.number)
+                        : std::string(names[static_cast<std::size_t>(place.kind)]));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 // The teacher continues a drawn prompt by `steps` tokens.
 void continue_sequence(std::vector<std::int64_t>& tokens, Teacher& teacher, std::int64_t steps) {
-  std::vector<Tensor> caches;
-  std::int64_t past = 0;
-  for (std::int64_t step = 0; step < steps; ++step) {
-    std::vector<Tensor> outputs =
-        teacher.run(std::span<const std::int64_t>(tokens).subspan(past), past, caches);
-    past = std::ssize(tokens);
-    tokens.push_back(
-        best_token(*std::ranges::find(outputs, teacher.decoder.logits, &Tensor::name)));
-    caches = take_caches(teacher.decoder, outputs, caches);
-  }
+  teacher.begin();
+  for (std::int64_t step = 0; step < steps; ++step)
+    tokens.push_back(teacher.next(std::span<const std::int64_t>(tokens).subspan(teacher.past)));
 }
 
 // Samples of whole sequences, or of some of their tokens.
@@ -217,7 +190,8 @@ Inputs sequence_samples(const InputTarget& target, const InputSpec& spec, const 
       fmt::format(", tokens {} of {} sequences", places_text(spec), fed.sequences.size());
   const auto says = [&](std::span<const std::int64_t> tokens) {
     if (reference) return reference(tokens);
-    return *find_logits(teacher->decoder, teacher->run(tokens, 0, {}));
+    teacher->begin();
+    return *find_logits(teacher->decoder, teacher->feed(tokens));
   };
   auto places = find_places(fed, says, *target.onnx, spec.at);
   inputs.samples = tokens_at(std::move(fed), std::move(*teacher), std::move(places));

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "vernier/analysis/inputs/inputs.h"
-#include "vernier/model/decoder.h"
 
 namespace vernier {
 

@@ -11,7 +11,7 @@
 #include "vernier/metrics/token_scores.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
-#include "vernier/tensor/convert.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {
@@ -58,14 +58,11 @@ std::vector<double> sqnr_of_rows(const Tensor& reference, const Tensor& candidat
                                  std::int64_t rows) {
   std::vector<double> decibels;
   if (reference.shape != candidate.shape || reference.size() % rows != 0) return decibels;
-  const Shape columns = {reference.size() / rows};
-  const auto row_of = [&](const Tensor& tensor, std::int64_t row) {
-    const auto bytes = static_cast<std::size_t>(byte_size(tensor.dtype, columns[0]));
-    return TensorView{tensor.name, tensor.dtype, columns,
-                      std::span(tensor.bytes).subspan(row * bytes, bytes)};
-  };
+  const Shape shape = {rows, reference.size() / rows};
+  TensorView expected = reference, found = candidate;
+  expected.shape = found.shape = shape;
   for (std::int64_t row = 0; row < rows; ++row)
-    decibels.push_back(sqnr_db(measure_noise(row_of(reference, row), row_of(candidate, row))));
+    decibels.push_back(sqnr_db(measure_noise(row_of(expected, row), row_of(found, row))));
   return decibels;
 }
 
@@ -89,16 +86,9 @@ RunMap map_run(const Model& reference, const Model& candidate, const Decoder& de
   }
   const auto before = expected.find(own ? own->logits : decoder.logits);
   const auto after = found.find(decoder.logits);
-  if (before == expected.end() || after == found.end() ||
-      before->second.shape != after->second.shape)
-    return map;
-  std::vector<float> first(static_cast<std::size_t>(before->second.shape.back()));
-  std::vector<float> second = first;
-  for (std::int64_t row = 0; row < std::ssize(tokens); ++row) {
-    widen(before->second, row * std::ssize(first), first);
-    widen(after->second, row * std::ssize(first), second);
-    map.kl.push_back(score_token(first, second, -1).kl);
-  }
+  if (before != expected.end() && after != found.end() &&
+      before->second.shape == after->second.shape)
+    map.kl = kl_by_row(before->second, after->second);
   return map;
 }
 

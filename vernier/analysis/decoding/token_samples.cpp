@@ -40,19 +40,11 @@ class TokensAt : public Samples {
     const std::lock_guard lock(mutex_);
     const auto [sequence, place] = places_.at(static_cast<std::size_t>(index));
     const std::span<const std::int64_t> tokens = fed_.sequences[sequence];
-    if (sequence != sequence_ || place < past_ || past_ == 0) {
-      caches_.clear();
-      past_ = 0;
-    }
+    if (sequence != sequence_ || place < teacher_.past) teacher_.begin();
     sequence_ = sequence;
-    if (place > past_) {
-      std::vector<Tensor> outputs =
-          teacher_.run(tokens.subspan(past_, place - past_), past_, caches_);
-      caches_ = take_caches(teacher_.decoder, outputs, caches_);
-      past_ = place;
-    }
+    if (place > teacher_.past) teacher_.feed(tokens.subspan(teacher_.past, place - teacher_.past));
     return decoder_inputs(fed_.decoder, fed_.inputs, {tokens.subspan(place, 1), place},
-                          caches_for(fed_.decoder, fed_.inputs, caches_));
+                          teacher_.caches_for(fed_.decoder, fed_.inputs));
   }
 
  private:
@@ -61,32 +53,60 @@ class TokensAt : public Samples {
   std::vector<std::pair<std::size_t, std::int64_t>> places_;
   std::mutex mutex_;
   std::size_t sequence_ = static_cast<std::size_t>(-1);
-  std::int64_t past_ = 0;
-  std::vector<Tensor> caches_;  // named by the teacher's inputs
 };
 
 // The row with the largest KL; the first one with NaN, if any.
 std::int64_t worst_row(const Tensor& reference, const Tensor& candidate) {
-  const std::int64_t columns = reference.shape.back();
   if (candidate.shape != reference.shape)
     throw Error(fmt::format("[inputs] --at worst: logits of shape {} and {} cannot be compared",
                             format_shape(reference.shape), format_shape(candidate.shape)));
-  std::vector<float> expected(static_cast<std::size_t>(columns)), found = expected;
-  std::int64_t worst = 0;
-  double most = -1;
-  for (std::int64_t row = 0; row * columns < reference.size(); ++row) {
-    widen(reference, row * columns, expected);
-    widen(candidate, row * columns, found);
-    const double kl = score_token(expected, found, -1).kl;
-    if (std::isnan(kl)) return row;
-    if (kl <= most) continue;
-    most = kl;
-    worst = row;
-  }
-  return worst;
+  const std::vector<double> kl = kl_by_row(reference, candidate);
+  const auto invalid = std::ranges::find_if(kl, [](double each) { return std::isnan(each); });
+  return (invalid != kl.end() ? invalid : std::ranges::max_element(kl)) - kl.begin();
 }
 
 }  // namespace
+
+void Teacher::begin() {
+  past = 0;
+  caches.clear();
+}
+
+std::vector<Tensor> Teacher::feed(std::span<const std::int64_t> tokens) {
+  const std::vector<TensorSpec>& inputs = runner.inputs();
+  std::vector<Tensor> outputs =
+      runner.run(decoder_inputs(decoder, inputs, {tokens, past}, caches_for(decoder, inputs)));
+  past += std::ssize(tokens);
+  caches = take_caches(decoder, outputs, caches);
+  return outputs;
+}
+
+std::int64_t Teacher::next(std::span<const std::int64_t> tokens) {
+  const std::vector<Tensor> outputs = feed(tokens);
+  return best_token(*std::ranges::find(outputs, decoder.logits, &Tensor::name));
+}
+
+std::vector<Tensor> Teacher::caches_for(const Decoder& model,
+                                        std::span<const TensorSpec> inputs) const {
+  std::vector<Tensor> fed = caches;
+  for (std::size_t i = 0; i < std::min(fed.size(), model.caches.size()); ++i) {
+    const std::string& name = model.caches[i].input;
+    const auto same = std::ranges::find(caches, name, &Tensor::name);
+    if (same != caches.end()) fed[i] = *same;
+    const auto spec = std::ranges::find(inputs, name, &TensorSpec::name);
+    if (spec != inputs.end() && spec->dtype != fed[i].dtype) fed[i] = convert(fed[i], spec->dtype);
+    fed[i].name = name;
+  }
+  return fed;
+}
+
+Teacher open_teacher(const InputTarget& target, const Decoder& own) {
+  const Model& model = target.teacher ? *target.teacher : *target.onnx;
+  auto decoder = target.teacher ? find_decoder(model) : own;
+  // A teacher without the same number of caches cannot fill them: the model is then its own.
+  const bool fits = decoder && decoder->caches.size() == own.caches.size();
+  return {fits ? *decoder : own, OrtRunner((fits ? model : *target.onnx).clone())};
+}
 
 std::unique_ptr<Samples> whole_sequences(FedSequences fed) {
   return std::make_unique<WholeSequences>(std::move(fed));

@@ -1,9 +1,28 @@
 #pragma once
 
 #include "vernier/analysis/decoding/decoder_samples.h"
-#include "vernier/analysis/decoding/teacher.h"
+#include "vernier/runtime/ort_runner.h"
 
 namespace vernier {
+
+// The model that provides another's tokens and caches: the reference, or the model itself. It runs
+// through one sequence at a time.
+struct Teacher {
+  Decoder decoder;
+  OrtRunner runner;
+  std::int64_t past = 0;            // tokens of the sequence that were run
+  std::vector<Tensor> caches = {};  // behind these, named by the runner's inputs
+
+  void begin();  // begins another sequence
+  // Runs the next tokens of the sequence; feed() returns the outputs other than caches, next() the
+  // best token behind them.
+  std::vector<Tensor> feed(std::span<const std::int64_t> tokens);
+  std::int64_t next(std::span<const std::int64_t> tokens);
+  // The caches with the names and dtypes of a model's inputs. Caches with other names are paired by
+  // order.
+  std::vector<Tensor> caches_for(const Decoder& model, std::span<const TensorSpec> inputs) const;
+};
+Teacher open_teacher(const InputTarget& target, const Decoder& own);
 
 // Sequences of tokens, and the decoder that they are fed to.
 struct FedSequences {

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <ranges>
 #include <string_view>
+
+#include "vernier/tensor/parse_number.h"
 
 namespace vernier {
 namespace {
@@ -21,15 +22,10 @@ std::optional<std::int64_t> sum_of_axes(std::string_view name, std::span<const D
     std::string term(part.begin(), part.end());
     std::erase(term, ' ');
     const auto axis = std::ranges::find(axes, term, &DynamicAxis::name);
-    std::int64_t number = 0;
-    if (axis != axes.end()) {
-      number = sizes[axis - axes.begin()];
-    } else {
-      const char* end = term.data() + term.size();
-      const auto [at, error] = std::from_chars(term.data(), end, number);
-      if (error != std::errc() || at != end) return std::nullopt;
-    }
-    sum += number;
+    const auto number = axis == axes.end() ? parse_number<std::int64_t>(term)
+                                           : std::optional(sizes[axis - axes.begin()]);
+    if (!number) return std::nullopt;
+    sum += *number;
   }
   return sum;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "vernier/analysis/decoding/decoder_samples.h"
 #include "vernier/analysis/inputs/axis_sizes.h"
@@ -17,18 +16,11 @@
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/tensor/npz.h"
+#include "vernier/tensor/parse_number.h"
 #include "vernier/tensor/sample_archive.h"
 
 namespace vernier {
 namespace {
-
-template <typename T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // NAME=VALUE, or VALUE alone. The last '=' counts: names may hold one too.
 std::pair<std::string, std::string_view> split_name(std::string_view text) {

@@ -4,14 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstring>
-#include <optional>
 
 #include "vernier/close_names.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/parse_number.h"
 
 namespace vernier {
 namespace {
@@ -20,11 +18,7 @@ std::optional<double> parse_value(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
   if (text == "true" || text == "false") return text == "true" ? 1 : 0;
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || parsed != end) return std::nullopt;
-  return value;
+  return parse_number<double>(text);
 }
 
 // "16000", or a list "[224,224]"; nullopt if a part is not a number.

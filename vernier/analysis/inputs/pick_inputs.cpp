@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 
 #include "vernier/analysis/decoding/decoder_samples.h"
+#include "vernier/analysis/evidence/calibration_fit.h"
 #include "vernier/analysis/inputs/axis_sizes.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/data/synthetic.h"

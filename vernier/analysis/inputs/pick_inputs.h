@@ -1,7 +1,7 @@
 #pragma once
 
-#include "vernier/analysis/evidence/calibration_fit.h"
 #include "vernier/analysis/inputs/inputs.h"
+#include "vernier/runtime/ort_options.h"
 
 namespace vernier {
 

@@ -1,7 +1,6 @@
 #include "vernier/analysis/inputs/sequence.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

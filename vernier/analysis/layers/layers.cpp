@@ -8,7 +8,6 @@
 #include <set>
 
 #include "vernier/analysis/decoding/fed_decoder.h"
-#include "vernier/analysis/decoding/pair_caches.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/evidence/leaf_evidence.h"
 #include "vernier/analysis/layers/absent.h"

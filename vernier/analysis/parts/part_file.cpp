@@ -11,7 +11,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <string_view>
 #include <thread>
 
 #include "vernier/analysis/parts/content_hash.h"

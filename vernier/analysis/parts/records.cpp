@@ -3,21 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "vernier/error.h"
 #include "vernier/tensor/mapped_file.h"
+#include "vernier/tensor/parse_number.h"
 
 namespace vernier {
 namespace {
 
 constexpr std::int64_t most_shards = 1'000'000;
 
-bool parse_count(std::string_view text, std::int64_t& count) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  return error == std::errc() && end == text.data() + text.size() && count >= 1 &&
-         count <= most_shards;
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  const auto count = parse_number<std::int64_t>(text);
+  return count && *count >= 1 && *count <= most_shards ? count : std::nullopt;
 }
 
 }  // namespace
@@ -29,13 +28,13 @@ std::int64_t Shard::first(std::int64_t total) const {
 std::int64_t Shard::end(std::int64_t total) const { return Shard{number + 1, count}.first(total); }
 
 Shard parse_shard(std::string_view text) {
-  Shard shard;
   const std::size_t slash = text.find('/');
-  if (slash == text.npos || !parse_count(text.substr(0, slash), shard.number) ||
-      !parse_count(text.substr(slash + 1), shard.count) || shard.number > shard.count)
+  const auto number = parse_count(text.substr(0, slash));
+  const auto count = slash == text.npos ? std::nullopt : parse_count(text.substr(slash + 1));
+  if (!number || !count || *number > *count)
     throw Error(
         fmt::format("[shard] --shard {}: expected NUMBER/COUNT, counted from 1, as in 3/16", text));
-  return shard;
+  return {*number, *count};
 }
 
 bool SampleRecords::runs(std::int64_t sample, std::int64_t total) const {

@@ -11,12 +11,11 @@
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/parts/record.h"
-#include "vernier/analysis/task/batch_dependence.h"
-#include "vernier/analysis/task/block_answers.h"
 #include "vernier/analysis/task/predictions.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/stopping.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {
@@ -63,27 +62,6 @@ void compare_latest(BlockAnswers& block) {
   for (std::size_t i = 0; i < common; ++i) block.changed += before[i] != after[i];
 }
 
-// The answers of both models to the same examples.
-struct Answers {
-  Predictions reference;
-  Predictions candidate;
-  std::int64_t compared = 0;  // pixels or tokens
-  std::int64_t changed = 0;
-  std::vector<std::int64_t> positions;  // of the examples in their dataset
-
-  void add(const BlockAnswers& block) {
-    reference.append(block.reference);
-    candidate.append(block.candidate);
-    positions.insert(positions.end(), block.report.positions.begin(), block.report.positions.end());
-    compared += block.compared;
-    changed += block.changed;
-  }
-  std::optional<double> changed_share() const {
-    if (compared == 0) return std::nullopt;
-    return static_cast<double>(changed) / static_cast<double>(compared);
-  }
-};
-
 class TaskRun {
  public:
   TaskRun(const TaskModels& models, const EvaluateOptions& options, std::int64_t examples,
@@ -96,8 +74,8 @@ class TaskRun {
     warnings_ = bindings_.warnings;
   }
 
-  Answers answers(Loader& loader, const std::string& section) {
-    Answers answers{Predictions(options_.task), Predictions(options_.task)};
+  BlockAnswers answers(Loader& loader, const std::string& section) {
+    BlockAnswers answers(options_.task);
     bool complete = true;
     try {
       for (std::int64_t number = 0, block = 0; block < loader.blocks() && !interrupted_; ++block) {
@@ -107,7 +85,7 @@ class TaskRun {
         if (measured->is_run) {
           if (++number == 1) note_batch_dependence(measured->alone_db);
           require_same_classes(*measured);
-          answers.add(*measured);
+          answers.append(*measured);
         }
         done_ += measured->report.used;
         if (options_.progress) interrupted_ = !options_.progress(done_, total_) && done_ < total_;
@@ -182,10 +160,8 @@ class TaskRun {
       predictions.add(output, batch);
     } catch (const Error& error) {
       if (outputs.size() < 2 || !options_.task.output.empty()) throw;
-      std::vector<std::string> names;
-      for (const TensorSpec& other : outputs) names.push_back(other.name);
       throw Error(fmt::format("{}; the model has {}: choose one with --output-name", error.what(),
-                              fmt::join(names, ", ")));
+                              fmt::join(names_of(outputs), ", ")));
     }
   }
 
@@ -253,17 +229,19 @@ class TaskRun {
   bool interrupted_ = false, incomplete_ = false;
 };
 
-TaskResult score(Answers answers, std::optional<Answers> bank, bool has_reference,
+TaskResult score(BlockAnswers answers, std::optional<BlockAnswers> bank, bool has_reference,
                  const JudgeOptions& options) {
-  const auto scores_of = [&](Predictions Answers::*side) {
+  const auto scores_of = [&](Predictions BlockAnswers::*side) {
     if (!bank) return std::move(answers.*side).score();
     const EmbeddingBank embeddings = std::move((*bank).*side).as_bank();
     return std::move(answers.*side).score(&embeddings);
   };
-  Scores candidate = scores_of(&Answers::candidate);
-  candidate.changed_share = answers.changed_share();
+  Scores candidate = scores_of(&BlockAnswers::candidate);
+  if (answers.compared > 0)
+    candidate.changed_share =
+        static_cast<double>(answers.changed) / static_cast<double>(answers.compared);
   if (!has_reference) return judge_scores(nullptr, candidate, options);
-  const Scores reference = scores_of(&Answers::reference);
+  const Scores reference = scores_of(&BlockAnswers::reference);
   return judge_scores(&reference, candidate, options);
 }
 
@@ -305,9 +283,9 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
   };
   TaskRun run(models, options, selected(&examples) + selected(bank),
               examples.mapping.empty() ? examples.class_names.size() : 0);
-  std::optional<Answers> bank_answers;
+  std::optional<BlockAnswers> bank_answers;
   if (bank) bank_answers = run.answers(*bank->loader, bank_section);
-  Answers answers = run.answers(*examples.loader, examples_section);
+  BlockAnswers answers = run.answers(*examples.loader, examples_section);
   if (options.records && options.records->is_part()) return {.interrupted = run.interrupted()};
   if (run.interrupted() && answers.candidate.examples() == 0)
     throw Error("[task] interrupted before there was anything to score");
@@ -315,7 +293,7 @@ TaskResult evaluate(const TaskModels& models, const TaskExamples& examples,
   require_every_label(report, models.recording);
   JudgeOptions judge = options.judge;
   judge.class_names = examples.class_names;
-  const std::vector<std::int64_t> positions = std::move(answers.positions);
+  const std::vector<std::int64_t> positions = std::move(answers.report.positions);
   TaskResult result = timed(run.timings().scoring, [&] {
     return score(std::move(answers), std::move(bank_answers), models.reference != nullptr, judge);
   });

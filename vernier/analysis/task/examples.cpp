@@ -127,10 +127,8 @@ std::size_t scored_output(const std::vector<TensorSpec>& outputs, const std::str
   if (name.empty()) return 0;
   const auto found = std::ranges::find(outputs, name, &TensorSpec::name);
   if (found != outputs.end()) return found - outputs.begin();
-  std::vector<std::string> names;
-  for (const TensorSpec& output : outputs) names.push_back(output.name);
   throw Error(fmt::format("[task] --output-name {}: no such output; there is {}", name,
-                          fmt::join(names, ", ")));
+                          fmt::join(names_of(outputs), ", ")));
 }
 
 }  // namespace vernier

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
-#include <numeric>
 
 #include "vernier/error.h"
 #include "vernier/metrics/rank_correlation.h"
@@ -20,16 +18,10 @@ ConfidenceInterval rounded(const ConfidenceInterval& interval) {
   return {rounded(interval.low), rounded(interval.high)};
 }
 
-std::vector<std::int64_t> all_samples(std::int64_t count) {
-  std::vector<std::int64_t> samples(count);
-  std::iota(samples.begin(), samples.end(), 0);
-  return samples;
-}
-
 MetricResult alone(const MetricScore& candidate, std::int64_t samples,
                    const BootstrapOptions& options) {
   return {.name = candidate.name,
-          .candidate = rounded(candidate.of_samples(all_samples(samples))),
+          .candidate = rounded(candidate.of_all(samples)),
           .interval = rounded(bootstrap_interval(samples, candidate.of_samples, options)),
           .chance = candidate.chance};
 }
@@ -39,11 +31,10 @@ MetricResult beside(const MetricScore& reference, const MetricScore& candidate,
   const Statistic delta = [&](std::span<const std::int64_t> drawn) {
     return candidate.of_samples(drawn) - reference.of_samples(drawn);
   };
-  const std::vector<std::int64_t> all = all_samples(samples);
   return {.name = candidate.name,
-          .candidate = rounded(candidate.of_samples(all)),
-          .reference = rounded(reference.of_samples(all)),
-          .delta = rounded(delta(all)),
+          .candidate = rounded(candidate.of_all(samples)),
+          .reference = rounded(reference.of_all(samples)),
+          .delta = rounded(candidate.of_all(samples) - reference.of_all(samples)),
           .interval = rounded(bootstrap_interval(samples, delta, options)),
           .chance = candidate.chance};
 }
@@ -276,6 +267,16 @@ std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has
   if (has("mean_iou") || has("bleu")) measured.changed_share = 0;
   for (const auto& [name, value] : agreement_values(measured)) names.push_back(name);
   return names;
+}
+
+std::optional<std::string> batch_dependence(double alone_db) {
+  constexpr double same_answer_db = 60;
+  if (!(alone_db < same_answer_db)) return std::nullopt;
+  return fmt::format(
+      "[task] the candidate's answers depend on the other examples of a batch: the same example "
+      "gets another answer when it is run alone (SQNR {:.1f} dB). Dynamic quantization does that, "
+      "for it takes its ranges from the whole batch; --batch 1 scores each example by itself",
+      alone_db);
 }
 
 TaskResult judge_scores(const Scores* reference, const Scores& candidate,

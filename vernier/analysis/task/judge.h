@@ -2,7 +2,6 @@
 
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,5 +97,9 @@ std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has
 // 100. `reference` may be null.
 TaskResult judge_scores(const Scores* reference, const Scores& candidate,
                         const JudgeOptions& options = {});
+
+// A warning if an example is answered differently alone than in a batch, by more than the order of
+// additions explains. `alone_db` is the SQNR between the two answers.
+std::optional<std::string> batch_dependence(double alone_db);
 
 }  // namespace vernier

@@ -9,6 +9,7 @@
 #include "vernier/error.h"
 #include "vernier/metrics/tensor_statistics.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {
@@ -215,6 +216,15 @@ Scores Predictions::score(const EmbeddingBank* bank) && {
   return scores;
 }
 
+void BlockAnswers::append(const BlockAnswers& more) {
+  reference.append(more.reference);
+  candidate.append(more.candidate);
+  report.positions.insert(report.positions.end(), more.report.positions.begin(),
+                          more.report.positions.end());
+  compared += more.compared;
+  changed += more.changed;
+}
+
 Tensor merge_runs(Tensor recorded, const TaskOptions& options, std::int64_t samples) {
   Shape& shape = recorded.shape;
   if (shape.size() < 2 || shape[0] * shape[1] != samples) return recorded;
@@ -222,11 +232,6 @@ Tensor merge_runs(Tensor recorded, const TaskOptions& options, std::int64_t samp
   shape[1] = samples;
   shape.erase(shape.begin());
   return recorded;
-}
-
-TensorView row_of(const TensorView& rows, std::int64_t row) {
-  const std::size_t bytes = rows.bytes.size() / rows.shape[0];
-  return {rows.name, rows.dtype, rows.shape.subspan(1), rows.bytes.subspan(row * bytes, bytes)};
 }
 
 SequencePair pair_tokens(const TensorView& prediction, std::span<const TensorView> targets,

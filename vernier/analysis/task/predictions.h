@@ -60,12 +60,50 @@ class Predictions {
   std::vector<std::int64_t> latest_;
 };
 
+// The answers of both models to one block of examples, or to all so far: what an evaluation keeps.
+struct BlockAnswers {
+  explicit BlockAnswers(const TaskOptions& task = {}) : reference(task), candidate(task) {}
+
+  BlockReport report;
+  bool is_run = false;  // false if no example of the block can be used
+  Predictions reference, candidate;
+  std::int64_t compared = 0, changed = 0;  // pixels or tokens
+  std::optional<double> alone_db;          // SQNR of its answers against those to single examples
+
+  // Adds another block's answers, and the positions of its examples.
+  void append(const BlockAnswers& more);
+};
+
+template <typename Archive>
+void fields(Archive& archive, BlockReport& report) {
+  archive(report.unreadable, report.without_label, report.unknown_labels, report.problems,
+          report.labels, report.positions, report.used);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ClassPixels& pixels) {
+  archive(pixels.intersection, pixels.predicted, pixels.labelled);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ImagePixels& image) {
+  archive(image.classes, image.ignored, image.labels_outside);
+}
+
+template <typename Archive>
+void fields(Archive& archive, SequencePair& pair) {
+  archive(pair.prediction, pair.targets);
+}
+
+template <typename Archive>
+void fields(Archive& archive, BlockAnswers& block) {
+  archive(block.report, block.is_run, block.reference, block.candidate, block.compared,
+          block.changed, block.alone_db);
+}
+
 // Merges the leading axes of recorded outputs [runs, batch, ...] if that makes `samples` rows,
 // unless they already are `samples` rows of a rank that the task reads.
 Tensor merge_runs(Tensor recorded, const TaskOptions& options, std::int64_t samples);
-
-// One slice along the leading axis.
-TensorView row_of(const TensorView& rows, std::int64_t row);
 
 // Pairs token ids [tokens], or logits [tokens, vocabulary], with target ids [tokens]. Ids equal to
 // `ignored`, such as padding, are left out. Where the first target is `ignored`, the prediction's

@@ -9,6 +9,7 @@
 #include "vernier/data/arrays.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {

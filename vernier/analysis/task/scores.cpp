@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "vernier/error.h"
+#include "vernier/metrics/knn.h"
 #include "vernier/metrics/non_finite.h"
 
 namespace vernier {
@@ -22,16 +23,6 @@ Statistic share_of(Hits hits) {
     for (const std::int64_t sample : samples) count += hits[sample];
     return samples.empty() ? nan
                            : 100 * static_cast<double>(count) / static_cast<double>(samples.size());
-  };
-}
-
-// A metric of the sum over the samples.
-template <typename Part, typename Metric>
-Statistic metric_of_sum(std::vector<Part> parts, Metric metric) {
-  return [parts = std::move(parts), metric](std::span<const std::int64_t> samples) {
-    Part sum{};
-    for (const std::int64_t sample : samples) sum += parts[sample];
-    return metric(sum);
   };
 }
 
@@ -60,6 +51,12 @@ Rankings predicted_classes(const TensorView& predictions) {
 }
 
 }  // namespace
+
+double MetricScore::of_all(std::int64_t samples) const {
+  std::vector<std::int64_t> all(samples);
+  std::iota(all.begin(), all.end(), 0);
+  return of_samples(all);
+}
 
 Scores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnOptions& task,
                  const EmbeddingBank* bank) {

@@ -9,7 +9,6 @@
 #include "vernier/metrics/bleu.h"
 #include "vernier/metrics/bootstrap.h"
 #include "vernier/metrics/classification.h"
-#include "vernier/metrics/knn.h"
 #include "vernier/metrics/neighbours.h"
 #include "vernier/metrics/segmentation.h"
 #include "vernier/tensor/tensor.h"
@@ -21,6 +20,7 @@ struct MetricScore {
   std::string name;
   Statistic of_samples;          // the metric over some of the samples
   std::optional<double> chance;  // score of the best guess that ignores the input
+  double of_all(std::int64_t samples) const;
 };
 
 struct ClassScore {

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <set>
 
+#include "vernier/analysis/output_noise.h"
 #include "vernier/error.h"
 #include "vernier/metrics/token_scores.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {
@@ -23,12 +25,6 @@ const Tensor& output_of_rank(const std::vector<Tensor>& outputs, std::size_t ran
   throw Error(
       fmt::format("[text] no output of {} axes, which {} would have; the first has shape {}", rank,
                   what, outputs.empty() ? "none" : format_shape(outputs[0].shape)));
-}
-
-std::vector<float> row_of(const Tensor& tensor, std::int64_t row) {
-  std::vector<float> values(static_cast<std::size_t>(tensor.shape.back()));
-  widen(tensor, row * tensor.shape.back(), values);
-  return values;
 }
 
 bool are_finite(std::span<const float> values) {
@@ -51,7 +47,7 @@ void add_tags(TextAnswers& answers, const AnswerRules& rules, const TextExample&
     const std::int64_t word = text.word[i];
     if (text.added[i] || word < 0 || word == last) continue;
     last = word;
-    const std::vector<float> row = row_of(logits, i);
+    const std::vector<float> row = row_to_f32(logits, i);
     answers.non_finite += !are_finite(row);
     expected.push_back(example.tags.at(static_cast<std::size_t>(word)));
     found.push_back(label_name(rules, std::ranges::max_element(row) - row.begin()));
@@ -117,10 +113,10 @@ std::vector<float> embedding(const AnsweredText& answered) {
   const auto of_tokens = std::ranges::find_if(outputs, [](const Tensor& output) {
     return is_float(output.dtype) && output.shape.size() == 3;
   });
-  if (of_tokens == outputs.end()) return row_of(output_of_rank(outputs, 2, "an embedding"), 0);
+  if (of_tokens == outputs.end()) return row_to_f32(output_of_rank(outputs, 2, "an embedding"), 0);
   std::vector<double> sum(static_cast<std::size_t>(of_tokens->shape.back()));
   for (std::int64_t i = 0; i < std::ssize(text.ids); ++i) {
-    const std::vector<float> row = row_of(*of_tokens, i);
+    const std::vector<float> row = row_to_f32(*of_tokens, i);
     for (std::size_t k = 0; k < row.size(); ++k) sum[k] += row[k];
   }
   std::vector<float> mean;
@@ -131,13 +127,7 @@ std::vector<float> embedding(const AnsweredText& answered) {
 
 void add_cosine(TextAnswers& answers, const AnsweredText& one, const AnsweredText& second) {
   const std::vector<float> first = embedding(one), other = embedding(second);
-  double products = 0, squares = 0, other_squares = 0;
-  for (std::size_t i = 0; i < std::min(first.size(), other.size()); ++i) {
-    products += double(first[i]) * other[i];
-    squares += double(first[i]) * first[i];
-    other_squares += double(other[i]) * other[i];
-  }
-  answers.cosines.push_back(products / std::sqrt(squares * other_squares));
+  answers.cosines.push_back(cosine(first, other));
   answers.non_finite += !std::isfinite(answers.cosines.back());
 }
 
@@ -147,7 +137,7 @@ void add_answer(TextAnswers& answers, const AnswerRules& rules, const TextExampl
                 std::span<const AnsweredText> texts) {
   switch (rules.task) {
     case TextTask::text_classification:
-      answers.logits.push_back(row_of(output_of_rank(texts[0].outputs, 2, "a classifier"), 0));
+      answers.logits.push_back(row_to_f32(output_of_rank(texts[0].outputs, 2, "a classifier"), 0));
       answers.non_finite += !are_finite(answers.logits.back());
       return;
     case TextTask::token_classification: return add_tags(answers, rules, example, texts[0]);
@@ -158,7 +148,7 @@ void add_answer(TextAnswers& answers, const AnswerRules& rules, const TextExampl
 
 double masked_nll(const AnsweredText& answered, std::size_t token) {
   const Tensor& logits = output_of_rank(answered.outputs, 3, "scores of each token");
-  return token_nll(row_of(logits, static_cast<std::int64_t>(token)), answered.text.ids[token]);
+  return token_nll(row_to_f32(logits, static_cast<std::int64_t>(token)), answered.text.ids[token]);
 }
 
 }  // namespace vernier

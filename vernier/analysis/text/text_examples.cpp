@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "vernier/json.h"
 #include "vernier/model/input_uses.h"
 #include "vernier/tensor/inflate_limit.h"
+#include "vernier/tensor/parse_number.h"
 
 namespace vernier {
 namespace {
@@ -38,11 +38,7 @@ const std::vector<std::pair<std::string, std::string>> usual_texts = {{"text", "
 
 // A number in digits alone; nullopt for other texts, and for numbers above 64 bits.
 std::optional<std::int64_t> whole_number(const std::string& digits) {
-  std::int64_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [at, error] = std::from_chars(digits.data(), end, number);
-  const bool whole = error == std::errc() && at == end && !digits.starts_with('-');
-  return whole ? std::optional(number) : std::nullopt;
+  return digits.starts_with('-') ? std::nullopt : parse_number<std::int64_t>(digits);
 }
 
 class RowReader {

@@ -9,12 +9,13 @@
 #include <thread>
 
 #include "vernier/analysis/parts/record.h"
-#include "vernier/analysis/text/text_caches.h"
+#include "vernier/analysis/text/text_checks.h"
 #include "vernier/error.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/token_scores.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/rows.h"
 
 namespace vernier {
 namespace {
@@ -28,22 +29,18 @@ constexpr std::int64_t context_length = 24;
 struct Segment {
   double reference_nll = 0, candidate_nll = 0, kl = 0;
   std::int64_t scored = 0, compared = 0, top1 = 0, top5 = 0;
-};
 
-Segment sum(std::span<const Segment> segments, std::span<const std::int64_t> which) {
-  Segment total;
-  for (const std::int64_t i : which) {
-    const Segment& segment = segments[static_cast<std::size_t>(i)];
-    total.reference_nll += segment.reference_nll;
-    total.candidate_nll += segment.candidate_nll;
-    total.kl += segment.kl;
-    total.scored += segment.scored;
-    total.compared += segment.compared;
-    total.top1 += segment.top1;
-    total.top5 += segment.top5;
+  Segment& operator+=(const Segment& more) {
+    reference_nll += more.reference_nll;
+    candidate_nll += more.candidate_nll;
+    kl += more.kl;
+    scored += more.scored;
+    compared += more.compared;
+    top1 += more.top1;
+    top5 += more.top5;
+    return *this;
   }
-  return total;
-}
+};
 
 double ratio(double value, std::int64_t count) {
   return count > 0 ? value / static_cast<double>(count) : NAN;
@@ -90,11 +87,6 @@ void fields(Archive& archive, Scored& scored) {
   TokenScore& score = scored.score;
   archive(scored.block, scored.position, score.kl, score.reference_nll, score.candidate_nll,
           score.reference_best, score.candidate_best, score.margin, score.in_top5);
-}
-
-void read_row(const Tensor& logits, std::int64_t row, std::vector<float>& into) {
-  into.resize(static_cast<std::size_t>(logits.shape.back()));
-  widen(logits, row * logits.shape.back(), into);
 }
 
 class TextEvaluation {
@@ -189,11 +181,9 @@ class TextEvaluation {
     const std::span<const std::int64_t> all(block), half = all.first(block.size() / 2);
     const Tensor whole = candidate_.logits({.tokens = all}),
                  part = candidate_.logits({.tokens = half});
-    std::vector<float> first, second;
     for (std::int64_t row = 0; row < std::ssize(half); ++row) {
-      read_row(whole, row, first);
-      read_row(part, row, second);
-      if (score_token(first, second, -1).kl < least_lookahead) continue;
+      if (score_token(row_to_f32(whole, row), row_to_f32(part, row), -1).kl < least_lookahead)
+        continue;
       throw Error(fmt::format(
           "[text] the model looks ahead: what it says behind token {} changes with the tokens "
           "further on, so it does not predict them; a masked language model is no decoder",
@@ -227,12 +217,10 @@ class TextEvaluation {
       const std::int64_t block = group.first + row / length, position = past + row % length;
       const auto& ids = text_.blocks[block];
       const std::int64_t next = position + 1 < std::ssize(ids) ? ids[position + 1] : -1;
-      std::vector<float> expected, found;
-      read_row(candidate, row, found);
+      const std::vector<float> found = row_to_f32(candidate, row);
       if (!reference_)
         return Scored{block, position, {.candidate_nll = next < 0 ? 0 : token_nll(found, next)}};
-      read_row(reference, row, expected);
-      return Scored{block, position, score_token(expected, found, next)};
+      return Scored{block, position, score_token(row_to_f32(reference, row), found, next)};
     };
     const int threads = options_.threads > 0
                             ? options_.threads
@@ -342,24 +330,18 @@ class TextEvaluation {
     }
   }
 
-  ConfidenceInterval interval(const std::function<double(const Segment&)>& figure) const {
-    return bootstrap_interval(
-        std::ssize(segments_),
-        [&](std::span<const std::int64_t> which) { return figure(sum(segments_, which)); },
-        options_.bootstrap);
-  }
-
   void add_figures() {
-    std::vector<std::int64_t> all(segments_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-    const Segment total = sum(segments_, all);
+    Segment total;
+    for (const Segment& segment : segments_) total += segment;
     result_.scored = total.scored;
     result_.compared = total.compared;
     const bool has_interval = std::ssize(segments_) >= least_segments;
     const auto add = [&](const char* name, double candidate, std::optional<double> reference,
                          const std::function<double(const Segment&)>& figure = {}) {
       result_.figures.push_back({name, candidate, reference, std::nullopt});
-      if (figure && has_interval) result_.figures.back().interval = interval(figure);
+      if (figure && has_interval)
+        result_.figures.back().interval = bootstrap_interval(
+            std::ssize(segments_), metric_of_sum(segments_, figure), options_.bootstrap);
     };
     const double found = ratio(total.candidate_nll, total.scored);
     if (!reference_) {

@@ -8,7 +8,6 @@
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
-#include "vernier/analysis/text/text_arithmetic.h"
 #include "vernier/analysis/text/text_model.h"
 #include "vernier/analysis/text/token_blocks.h"
 #include "vernier/analysis/verdict.h"
@@ -41,6 +40,16 @@ inline constexpr double most_mean_kl = 0.02;
 // run, and the number of groups.
 inline constexpr const char* text_section = "blocks";
 std::int64_t text_runs(const TokenBlocks& text, std::int64_t batch);
+
+// The mean KL of the next token from the reference's, in nats: of the candidate as it is run here,
+// and in exact arithmetic.
+struct TextArithmetic {
+  double kl_mean = 0, exact_kl_mean = 0;
+  std::int64_t tokens = 0;
+  // Whether this CPU's kernels lose accuracy: more than a tenth of the KL is not the file's.
+  bool is_lossy() const { return exact_kl_mean < 0.9 * kl_mean; }
+  bool operator==(const TextArithmetic&) const = default;
+};
 
 // A figure. If `reference` is set, the interval is of the change from it, else of `candidate`.
 struct TextFigure {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "vernier/analysis/text/text_answers.h"
@@ -8,11 +9,10 @@
 namespace vernier {
 namespace {
 
-template <typename Value, typename Metric>
-Statistic mean_of(std::vector<Value> values, Metric metric) {
-  return [values = std::move(values), metric](std::span<const std::int64_t> samples) {
+Statistic mean_percentage(std::vector<AnswerScore> answers, double AnswerScore::*score) {
+  return [answers = std::move(answers), score](std::span<const std::int64_t> samples) {
     double sum = 0;
-    for (const std::int64_t sample : samples) sum += metric(values[sample]);
+    for (const std::int64_t sample : samples) sum += 100 * answers[sample].*score;
     return samples.empty() ? NAN : sum / static_cast<double>(samples.size());
   };
 }
@@ -35,29 +35,19 @@ Scores class_scores(const TextAnswers& answers, std::span<const TextExample> exa
 
 Scores tag_scores(const TextAnswers& answers, std::span<const std::string> types) {
   Scores scores{.samples = std::ssize(answers.tagged), .class_metric = "f1"};
-  const auto metric = [&](const char* name, double (EntityCounts::*value)() const) {
-    scores.metrics.push_back(
-        {name,
-         [tagged = answers.tagged, value](std::span<const std::int64_t> samples) {
-           EntityCounts sum;
-           for (const std::int64_t sample : samples) sum += tagged[sample].all();
-           return (sum.*value)();
-         },
-         {}});
+  std::vector<EntityCounts> counts;
+  for (const TaggedWords& each : answers.tagged) counts.push_back(each.all());
+  const auto add = [&](const char* name, auto value) {
+    scores.metrics.push_back({name, metric_of_sum(counts, std::mem_fn(value)), {}});
   };
-  metric("overall_precision", &EntityCounts::precision);
-  metric("overall_recall", &EntityCounts::recall);
-  metric("overall_f1", &EntityCounts::f1);
-  scores.metrics.push_back({"overall_accuracy",
-                            [tagged = answers.tagged](std::span<const std::int64_t> samples) {
-                              double right = 0, words = 0;
-                              for (const std::int64_t sample : samples) {
-                                right += static_cast<double>(tagged[sample].right);
-                                words += static_cast<double>(tagged[sample].words);
-                              }
-                              return words > 0 ? 100 * right / words : NAN;
-                            },
-                            {}});
+  add("overall_precision", &EntityCounts::precision);
+  add("overall_recall", &EntityCounts::recall);
+  add("overall_f1", &EntityCounts::f1);
+  const auto accuracy = [](const TaggedWords& sum) {
+    return sum.words > 0 ? 100 * static_cast<double>(sum.right) / static_cast<double>(sum.words)
+                         : NAN;
+  };
+  scores.metrics.push_back({"overall_accuracy", metric_of_sum(answers.tagged, accuracy), {}});
   TaggedWords total;
   for (const TaggedWords& each : answers.tagged) total += each;
   std::int64_t number = 0;
@@ -77,16 +67,13 @@ Scores score_answers(const TextAnswers& answers, TextTask task,
     default: break;
   }
   Scores scores{.non_finite = answers.non_finite};
+  const auto add = [&](const char* name, Statistic metric) {
+    scores.metrics.push_back({name, std::move(metric), {}});
+  };
   if (task == TextTask::question_answering) {
     scores.samples = std::ssize(answers.answers);
-    scores.metrics.push_back(
-        {"exact_match",
-         mean_of(answers.answers, [](const AnswerScore& each) { return 100 * each.exact_match; }),
-         {}});
-    scores.metrics.push_back(
-        {"f1",
-         mean_of(answers.answers, [](const AnswerScore& each) { return 100 * each.f1; }),
-         {}});
+    add("exact_match", mean_percentage(answers.answers, &AnswerScore::exact_match));
+    add("f1", mean_percentage(answers.answers, &AnswerScore::f1));
   } else if (task == TextTask::fill_mask) {
     scores.samples = std::ssize(answers.masked);
     const auto nll = [masked = answers.masked](std::span<const std::int64_t> samples) {
@@ -98,26 +85,22 @@ Scores score_answers(const TextAnswers& answers, TextTask task,
       }
       return tokens > 0 ? sum / static_cast<double>(tokens) : NAN;
     };
-    scores.metrics.push_back(
-        {"pseudo_perplexity",
-         [nll](std::span<const std::int64_t> samples) { return std::exp(nll(samples)); },
-         {}});
-    scores.metrics.push_back({"nll", nll, {}});
+    add("pseudo_perplexity",
+        [nll](std::span<const std::int64_t> samples) { return std::exp(nll(samples)); });
+    add("nll", nll);
   } else {
     scores.samples = std::ssize(answers.cosines);
     std::vector<double> gold;
     for (const TextExample& example : examples) gold.push_back(example.score);
-    scores.metrics.push_back(
-        {"cosine_spearman",
-         [gold, cosines = answers.cosines](std::span<const std::int64_t> samples) {
-           std::vector<double> wanted, found;
-           for (const std::int64_t sample : samples) {
-             wanted.push_back(gold[sample]);
-             found.push_back(cosines[sample]);
-           }
-           return 100 * spearman(wanted, found);
-         },
-         {}});
+    add("cosine_spearman",
+        [gold, cosines = answers.cosines](std::span<const std::int64_t> samples) {
+          std::vector<double> wanted, found;
+          for (const std::int64_t sample : samples) {
+            wanted.push_back(gold[sample]);
+            found.push_back(cosines[sample]);
+          }
+          return 100 * spearman(wanted, found);
+        });
   }
   return scores;
 }

@@ -1,4 +1,4 @@
-#include "vernier/analysis/text/text_caches.h"
+#include "vernier/analysis/text/text_checks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +13,7 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t tokens_run = 24;
+constexpr std::size_t most_blocks = 2, most_tokens = 256;  // for compare_arithmetic()
 
 // The mean KL per token between the model's predictions with and without a cache: over the second
 // half of the tokens, behind a cache of the first half. Rounding causes hardly any KL, and dynamic
@@ -64,6 +65,20 @@ void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel&
                         .value = fault.sqnr_db,
                         .limit = default_limits(Precision::int8).front()});
   result.verdict = with_failures(std::move(result.verdict), std::move(failures));
+}
+
+TextArithmetic compare_arithmetic(TextModel& reference, TextModel& candidate, Runner& exact,
+                                  const TokenBlocks& text) {
+  TextModel exact_model(exact, candidate.decoder());
+  KlSum here, as_file;
+  for (std::size_t i = 0; i < std::min(most_blocks, text.blocks.size()); ++i) {
+    const std::span<const std::int64_t> block(text.blocks[i]);
+    const DecoderRun run{.tokens = block.first(std::min(most_tokens, block.size()))};
+    const Tensor expected = reference.logits(run);
+    here += kl_of_rows(expected, candidate.logits(run));
+    as_file += kl_of_rows(expected, exact_model.logits(run));
+  }
+  return {here.mean().value_or(0), as_file.mean().value_or(0), here.rows};
 }
 
 }  // namespace vernier

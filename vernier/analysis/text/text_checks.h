@@ -10,4 +10,8 @@ namespace vernier {
 void judge_caches(TextGenerationResult& result, TextModel& reference, TextModel& candidate,
                   const TokenBlocks& text);
 
+// On up to 256 tokens of the first two blocks. `exact` is the candidate in exact arithmetic.
+TextArithmetic compare_arithmetic(TextModel& reference, TextModel& candidate, Runner& exact,
+                                  const TokenBlocks& text);
+
 }  // namespace vernier
