@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "vernier/analysis/compare/compare.h"
-#include "vernier/analysis/decoding/pair_caches.h"
+#include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/error.h"
 #include "vernier/model/decoder.h"
 #include "vernier/model/precision.h"
@@ -16,8 +16,6 @@
 
 namespace vernier {
 namespace {
-
-using Sample = std::vector<Tensor>;
 
 constexpr double large = 1e3;
 // Relative error that float32 rounding may cause in outputs of large numbers.
@@ -48,17 +46,11 @@ Sample changed(const Runs& runs, const Change& change) {
     Tensor wide = make_tensor(tensor.name, DType::f64, tensor.shape);
     std::ranges::copy(numbers, elements<double>(wide).begin());
     tensor = convert(wide, tensor.dtype);
-    tensor.name = wide.name;
   }
   return sample;
 }
 
-struct NamedSample {
-  std::string name;
-  Sample sample;
-};
-
-std::vector<NamedSample> constant_samples(const Runs& runs) {
+std::vector<std::pair<std::string, Sample>> constant_samples(const Runs& runs) {
   return {{"zeros", changed(runs, [](double, bool) { return 0.0; })},
           {"ones", changed(runs, [](double, bool) { return 1.0; })},
           {"large values", changed(runs, [](double number, bool is_float) {
@@ -129,22 +121,18 @@ class Consistency {
                         "with; pass these with --input-data",
                         options_.reference.string()));
       for (std::size_t i = 0; i < runs_.samples.size(); ++i)
-        add(fmt::format("random sample {}", i), *one(runs_.samples[i]));
+        add_sample(fmt::format("random sample {}", i), runs_.samples[i]);
       // A mask of zeros is not a valid input of a decoder.
       if (precision_ == Precision::fp32 && !find_decoder(model, {}))
-        for (const NamedSample& named : constant_samples(runs_)) add_constant(named);
+        for (const auto& [name, sample] : constant_samples(runs_)) add_constant(name, sample);
     }
     return std::move(findings_);
   }
 
  private:
-  static std::unique_ptr<Samples> one(Sample sample) {
-    return std::make_unique<OneSample>(std::move(sample));
-  }
-
-  void add_constant(const NamedSample& named) {
+  void add_constant(const std::string& name, const Sample& sample) {
     try {
-      add(named.name, *one(named.sample));
+      add_sample(name, sample);
     } catch (const Error&) {
       // Models need not accept such inputs.
     }
@@ -156,6 +144,11 @@ class Consistency {
     finding.severity = Severity::note;
     finding.remedy = "Compare on inputs like those of its calibration, with --input-data.";
     return finding;
+  }
+
+  void add_sample(const std::string& name, const Sample& sample) {
+    OneSample samples(sample);
+    add(name, samples);
   }
 
   void add(const std::string& name, Samples& samples) {

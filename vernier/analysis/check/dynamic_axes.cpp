@@ -9,7 +9,6 @@
 
 #include "vernier/analysis/check/batches.h"
 #include "vernier/analysis/check/groups.h"
-#include "vernier/analysis/check/subject.h"
 #include "vernier/metrics/similarity.h"
 
 namespace vernier {

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "vernier/analysis/check/float_limits.h"
-#include "vernier/analysis/check/subject.h"
 #include "vernier/error.h"
 #include "vernier/metrics/tensor_statistics.h"
 #include "vernier/model/onnx_type.h"
@@ -268,7 +267,6 @@ Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input
   Tensor last = make_tensor(inputs[input].name, DType::i64, inputs[input].shape);
   std::ranges::fill(elements<std::int64_t>(last), found->second - 1);
   inputs[input] = convert(last, inputs[input].dtype);
-  inputs[input].name = last.name;
   const Trial trial = try_run(*runs.runner, inputs);
   if (trial.outputs || trial.ended) return {};
   return {

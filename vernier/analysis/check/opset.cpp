@@ -6,7 +6,6 @@
 
 #include "vernier/analysis/check/groups.h"
 #include "vernier/analysis/check/operators.h"
-#include "vernier/analysis/check/subject.h"
 
 namespace vernier {
 namespace {

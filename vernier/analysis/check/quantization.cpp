@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "vernier/analysis/check/float_limits.h"
-#include "vernier/analysis/check/subject.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization.h"
 #include "vernier/model/quantizer.h"
@@ -55,51 +54,54 @@ Findings unpaired(const GraphIndex& graph, const NodeProto& node) {
   return findings;
 }
 
-std::string quantizer_text(const std::optional<std::vector<double>>& scale,
-                           const std::optional<std::vector<double>>& zero_point) {
-  const auto first = [](const auto& numbers) {
-    return numbers && !numbers->empty() ? fmt::format("{:g}", numbers->front()) : "0";
+std::string quantizer_text(const std::vector<double>& scale,
+                           const std::vector<double>& zero_point) {
+  const auto first = [](const std::vector<double>& numbers) {
+    return numbers.empty() ? "0" : fmt::format("{:g}", numbers.front());
   };
   return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
 }
 
-// A QuantizeLinear and the DequantizeLinear behind it with different constant parameters.
-Findings mismatched(const GraphIndex& graph, const NodeProto& node) {
-  if (!is_dequantize(node) || node.input_size() < 2) return {};
-  const NodeProto* before = graph.producer(node.input(0));
-  if (!before || !is_quantize(*before) || before->input_size() < 2) return {};
+// The constant parameters of a quantizer node and of the one whose output it reads; nullopt if they
+// agree or one is computed.
+struct Disagreement {
+  const NodeProto* before;
+  std::string own, other;  // "scale 0.5 and zero point 3"
+};
+
+std::optional<Disagreement> disagreement(const GraphIndex& graph, const NodeProto& node,
+                                         bool (*is_before)(const NodeProto&)) {
+  const NodeProto* before = node.input_size() < 2 ? nullptr : graph.producer(node.input(0));
+  if (!before || !is_before(*before) || before->input_size() < 2) return std::nullopt;
   const auto numbers = [&](const NodeProto& of, int input) {
     return graph.numbers(input_name(of, input));
   };
   const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
-  if (!scale_before || !scale) return {};
+  if (!scale_before || !scale) return std::nullopt;
   const std::vector<double> zeros(scale->size(), 0);
   const auto zero_before = numbers(*before, 2).value_or(zeros);
   const auto zero = numbers(node, 2).value_or(zeros);
-  if (scale_before == scale && zero_before == zero) return {};
-  return {make_finding(
-      "mismatched-pair", node_subject(graph, node),
-      fmt::format("'{}' quantizes with {}, this dequantizes with {}", node_label(*before),
-                  quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
+  if (scale_before == scale && zero_before == zero) return std::nullopt;
+  return Disagreement{before, quantizer_text(*scale, zero),
+                      quantizer_text(*scale_before, zero_before)};
 }
 
+// A DequantizeLinear behind a QuantizeLinear with other parameters.
+Findings mismatched(const GraphIndex& graph, const NodeProto& node) {
+  const auto found = is_dequantize(node) ? disagreement(graph, node, is_quantize) : std::nullopt;
+  if (!found) return {};
+  return {make_finding("mismatched-pair", node_subject(graph, node),
+                       fmt::format("'{}' quantizes with {}, this dequantizes with {}",
+                                   node_label(*found->before), found->other, found->own))};
+}
+
+// A QuantizeLinear behind a DequantizeLinear with other parameters.
 Findings requantized(const GraphIndex& graph, const NodeProto& node) {
-  if (!is_quantize(node) || node.input_size() < 2) return {};
-  const NodeProto* before = graph.producer(node.input(0));
-  if (!before || !is_dequantize(*before) || before->input_size() < 2) return {};
-  const auto numbers = [&](const NodeProto& of, int input) {
-    return graph.numbers(input_name(of, input));
-  };
-  const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
-  if (!scale_before || !scale) return {};
-  const std::vector<double> zeros(scale->size(), 0);
-  const auto zero_before = numbers(*before, 2).value_or(zeros);
-  const auto zero = numbers(node, 2).value_or(zeros);
-  if (scale_before == scale && zero_before == zero) return {};
-  return {make_finding(
-      "differing-requantize", node_subject(graph, node),
-      fmt::format("'{}' before it has {}, it has {}", node_label(*before),
-                  quantizer_text(scale_before, zero_before), quantizer_text(scale, zero)))};
+  const auto found = is_quantize(node) ? disagreement(graph, node, is_dequantize) : std::nullopt;
+  if (!found) return {};
+  return {make_finding("differing-requantize", node_subject(graph, node),
+                       fmt::format("'{}' before it has {}, it has {}", node_label(*found->before),
+                                   found->other, found->own))};
 }
 
 // A subnormal float16 scale is only a warning: it has few bits but works.

@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <regex>
-#include <string>
 #include <string_view>
 
 #include "vernier/analysis/check/groups.h"
-#include "vernier/analysis/check/subject.h"
 #include "vernier/data/input_shape.h"
-#include "vernier/data/random.h"
 #include "vernier/error.h"
 #include "vernier/model/input_kind.h"
 #include "vernier/runtime/isolated_runner.h"
 
 namespace vernier {
 namespace {
+
+std::string in_subgraph(const GraphIndex& graph, const std::string& name) {
+  return graph.path().empty() ? name : graph.path() + "/" + name;
+}
 
 // The message without its prefix: the operation and the model's name.
 std::string bare_message(const std::string& message) {
@@ -220,6 +220,14 @@ Findings check_determinism(const ModelIndex& index, const Runs& runs, const Chec
 }
 
 }  // namespace
+
+Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node) {
+  return {SubjectKind::node, in_subgraph(graph, node_label(node))};
+}
+
+Subject tensor_subject(const GraphIndex& graph, const std::string& tensor) {
+  return {SubjectKind::tensor, in_subgraph(graph, tensor)};
+}
 
 Trial try_run(Runner& runner, std::span<const Tensor> inputs) {
   try {

@@ -55,6 +55,10 @@ std::unique_ptr<Runner> open_trial(Model model, const OrtOptions& runtime,
 // probes; null if it refuses the model.
 std::unique_ptr<Runner> open_as_written(const Model& model, const CheckOptions& options);
 
+// A node or tensor of one of the model's graphs.
+Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node);
+Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
+
 // The node that a message of ONNX Runtime names. An unnamed node is found if it is the only one of
 // its operator. Null if there is none.
 FoundNode find_failed_node(const ModelIndex& index, const std::string& message);

@@ -13,7 +13,6 @@
 #include <unordered_set>
 
 #include "vernier/analysis/check/operators.h"
-#include "vernier/analysis/check/subject.h"
 #include "vernier/error.h"
 #include "vernier/model/edit.h"
 #include "vernier/model/tensor_data.h"

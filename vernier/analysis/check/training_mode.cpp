@@ -1,5 +1,4 @@
 #include "vernier/analysis/check/groups.h"
-#include "vernier/analysis/check/subject.h"
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "vernier/analysis/check/float_limits.h"
-#include "vernier/analysis/check/subject.h"
 #include "vernier/error.h"
 #include "vernier/model/blocks.h"
 #include "vernier/model/onnx_type.h"
