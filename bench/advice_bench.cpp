@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -39,25 +38,21 @@ SwitchedModel switched_model(const Model& reference, const Model& candidate,
 }
 
 struct Rows {
-  Switchboard& board;
-  std::vector<SwitchGroup> groups;
+  const SwitchedGroups& model;
   const SwitchedNoise &choosing, &judging;
-  SwitchSettings on = board.all(SwitchSetting::as_in_file());
-  SwitchSettings off = board.all(SwitchSetting::off());
 
   void print(const std::string& name, const std::vector<GroupSet>& sets) const {
     std::string line = fmt::format("{:<10}", name);
     for (const GroupSet& set : sets)
-      line +=
-          fmt::format(" {:6.2f}", noise_db(judging.measure(with(on, groups, set, off)).total()));
+      line += fmt::format(
+          " {:6.2f}",
+          noise_db(judging.measure(model.with(model.as_in_file, set, model.off)).total()));
     fmt::print("{}\n", line);
     std::fflush(stdout);
   }
 
   void print_prefixes(const std::string& name, const std::vector<double>& scores) const {
-    GroupSet order(groups.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return scores[i]; });
+    const GroupSet order = ranked(scores.size(), [&](std::size_t i) { return scores[i]; });
     std::vector<GroupSet> sets;
     for (const std::size_t size : sizes)
       sets.emplace_back(order.begin(),
@@ -65,10 +60,10 @@ struct Rows {
     print(name, sets);
   }
 
-  std::vector<double> measure(const SwitchSettings& base, const SwitchSetting& changed) const {
+  std::vector<double> measure(const SwitchSettings& base, const SwitchSettings& changed) const {
     std::vector<SwitchSettings> settings;
-    for (std::size_t i = 0; i < groups.size(); ++i)
-      settings.push_back(with(base, groups, {i}, changed));
+    for (std::size_t i = 0; i < model.groups.size(); ++i)
+      settings.push_back(model.with(base, {i}, changed));
     std::vector<double> totals;
     for (const OutputNoise& each : choosing.measure_all(settings)) totals.push_back(each.total());
     return totals;
@@ -89,27 +84,31 @@ int main(int argc, char** argv) {
                     {.exact = true, .threads = 1});
   const SwitchedNoise choosing(board, read(*samples, first, count), 0),
       judging(board, read(*samples, first + count, count), 0);
-  const Rows rows{board, group_by_node(board.switches(), {}), choosing, judging};
-  fmt::print("{} nodes, as in the file {:.2f} and {:.2f} dB\n{:<10}", rows.groups.size(),
-             noise_db(choosing.measure(rows.on).total()),
-             noise_db(judging.measure(rows.on).total()), "");
+  SwitchedGroups model{.switches = board.switches(),
+                       .groups = group_by_node(board.switches(), {}),
+                       .as_in_file = board.all(SwitchSetting::as_in_file()),
+                       .off = board.all(SwitchSetting::off())};
+  const Rows rows{model, choosing, judging};
+  fmt::print("{} nodes, as in the file {:.2f} and {:.2f} dB\n{:<10}", model.groups.size(),
+             noise_db(choosing.measure(model.as_in_file).total()),
+             noise_db(judging.measure(model.as_in_file).total()), "");
   for (const std::size_t size : sizes) fmt::print(" {:>6}", size);
   fmt::print("\n");
-  GroupSignals signals{.alone_on = rows.measure(rows.off, SwitchSetting::as_in_file()),
-                       .off_alone = rows.measure(rows.on, SwitchSetting::off()),
-                       .all_on = choosing.measure(rows.on).total()};
+  GroupSignals& signals = model.signals;
+  signals = {.alone_on = rows.measure(model.off, model.as_in_file),
+             .off_alone = rows.measure(model.as_in_file, model.off),
+             .all_on = choosing.measure(model.as_in_file).total()};
   std::vector<double> gained, both;
-  for (std::size_t i = 0; i < rows.groups.size(); ++i) {
+  for (std::size_t i = 0; i < model.groups.size(); ++i) {
     gained.push_back(-signals.off_alone[i]);
     both.push_back(signals.alone_on[i] - signals.off_alone[i]);
   }
   rows.print_prefixes("alone on", signals.alone_on);
   rows.print_prefixes("off alone", gained);
   rows.print_prefixes("both", both);
-  signals.chains = find_chains(choosing, rows.groups, rows.off, signals);
+  signals.chains = find_chains(model, choosing);
   std::vector<GroupSet> advised;
-  for (const GroupSet& set :
-       choose_sets(choosing, choosing, rows.on, rows.off, rows.groups, signals))
+  for (const GroupSet& set : choose_sets(model, choosing, choosing, model.off))
     if (std::ranges::count(sizes, set.size()) > 0) advised.push_back(set);
   rows.print("advised", advised);
 }

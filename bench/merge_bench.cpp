@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <random>
 
-#include "vernier/analysis/debug/sample_record.h"
+#include "vernier/analysis/debug/observe.h"
 #include "vernier/analysis/parts/part_file.h"
 #include "vernier/analysis/parts/record.h"
 

@@ -91,12 +91,12 @@ int run_sweep(SweepCommand& options) {
              return bar(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total));
            }});
   result.warnings = with_doubts(data, std::move(result.warnings));
-  SweepSubject subject{.run = quantize_run("sweep", command, data)};
-  subject.run.candidate.clear();
-  subject.run.precision.clear();
-  subject.run.interrupted = result.interrupted;
-  write_result(command.output, describe_sweep(subject, result),
-               [&] { return sweep_json(subject, result); });
+  RunDescription run = quantize_run("sweep", command, data);
+  run.candidate.clear();
+  run.precision.clear();
+  run.interrupted = result.interrupted;
+  write_result(command.output, describe_sweep(run, result),
+               [&] { return sweep_json(run, result); });
   return result.interrupted ? exit_interrupted : exit_pass;
 }
 

@@ -8,7 +8,7 @@
 #include "tests/fixture.h"
 #include "vernier/analysis/baseline.h"
 #include "vernier/analysis/compare/compared_sample.h"
-#include "vernier/analysis/debug/sample_record.h"
+#include "vernier/analysis/debug/observe.h"
 #include "vernier/analysis/inputs/inputs.h"
 #include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/analysis/inspect.h"

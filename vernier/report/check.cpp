@@ -51,18 +51,16 @@ std::string counts_text(const CheckResult& result) {
 }
 
 Json occurrence_json(const Occurrence& found) {
-  return {{"subject",
-           {{"kind", std::string(subject_kind_name(found.subject.kind))},
-            {"name", found.subject.name}}},
-          {"evidence", found.evidence}};
+  return {
+      {"subject", {{"kind", subject_kind_name(found.subject.kind)}, {"name", found.subject.name}}},
+      {"evidence", found.evidence}};
 }
 
 Json finding_json(const Finding& finding) {
-  Json json = {{"id", finding.id}, {"severity", std::string(severity_name(finding.severity))}};
+  Json json = {{"id", finding.id}, {"severity", severity_name(finding.severity)}};
   json.update(occurrence_json(finding));
   json["remedy"] = finding.remedy;
-  json["more"] = Json::array();
-  for (const Occurrence& other : finding.more) json["more"].push_back(occurrence_json(other));
+  json["more"] = json_list<Json>(finding.more, occurrence_json);
   return json;
 }
 
@@ -80,8 +78,7 @@ Document describe_check(const CheckSubject& subject, const CheckResult& result) 
 
 std::string check_json(const CheckSubject& subject, const CheckResult& result) {
   Json json = report_json<Json>({.run = subject.run, .verdict = &result.verdict});
-  json["findings"] = Json::array();
-  for (const Finding& finding : result.findings) json["findings"].push_back(finding_json(finding));
+  json["findings"] = json_list<Json>(result.findings, finding_json);
   json["counts"] = {{"error", result.count(Severity::error)},
                     {"warning", result.count(Severity::warning)},
                     {"note", result.count(Severity::note)}};

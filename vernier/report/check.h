@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "vernier/analysis/check/check.h"
 #include "vernier/analysis/check/explanations.h"

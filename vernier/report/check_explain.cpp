@@ -25,8 +25,8 @@ std::string entry_markdown(const Explanation& entry) {
 
 Json entry_json(const Explanation& entry) {
   return {{"id", std::string(entry.id)},
-          {"group", std::string(check_group_name(entry.group))},
-          {"severity", std::string(severity_name(entry.severity))},
+          {"group", check_group_name(entry.group)},
+          {"severity", severity_name(entry.severity)},
           {"title", std::string(entry.title)},
           {"what", std::string(entry.what)},
           {"why", std::string(entry.why)},
@@ -62,8 +62,7 @@ Document describe_explanations(std::span<const Explanation> entries) {
 
 std::string explain_json(std::span<const Explanation> entries) {
   Json json = json_header<Json>("check", {});
-  json["explanations"] = Json::array();
-  for (const Explanation& entry : entries) json["explanations"].push_back(entry_json(entry));
+  json["explanations"] = json_list<Json>(entries, entry_json);
   return json_text(json);
 }
 

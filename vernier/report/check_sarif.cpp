@@ -13,18 +13,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// SARIF's levels have the names of our severities.
-std::string level(Severity severity) { return std::string(severity_name(severity)); }
-
 Json text(std::string_view sentence) { return {{"text", printable(sentence)}}; }
 
+// SARIF's levels have the names of our severities.
 Json rule(const Explanation& entry) {
   return {{"id", std::string(entry.id)},
           {"shortDescription", text(entry.title)},
           {"fullDescription", text(std::string(entry.what) + " " + std::string(entry.why))},
           {"help", text(entry.remedy)},
-          {"defaultConfiguration", {{"level", level(entry.severity)}}},
-          {"properties", {{"group", std::string(check_group_name(entry.group))}}}};
+          {"defaultConfiguration", {{"level", severity_name(entry.severity)}}},
+          {"properties", {{"group", check_group_name(entry.group)}}}};
 }
 
 std::size_t rule_index(std::string_view id) {
@@ -48,7 +46,7 @@ Json location(const CheckSubject& subject, const Occurrence& finding) {
   if (!finding.subject.name.empty())
     json["logicalLocations"] =
         Json::array({{{"fullyQualifiedName", printable(finding.subject.name)},
-                      {"kind", std::string(subject_kind_name(finding.subject.kind))}}});
+                      {"kind", subject_kind_name(finding.subject.kind)}}});
   return json;
 }
 
@@ -56,7 +54,7 @@ Json result_json(const CheckSubject& subject, const Finding& finding, const Occu
   const std::string where = found.subject.name.empty() ? "" : found.subject.name + ": ";
   return {{"ruleId", finding.id},
           {"ruleIndex", rule_index(finding.id)},
-          {"level", level(finding.severity)},
+          {"level", severity_name(finding.severity)},
           {"message", text(where + found.evidence + ". " + finding.remedy)},
           {"locations", Json::array({location(subject, found)})}};
 }

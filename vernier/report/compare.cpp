@@ -47,21 +47,17 @@ std::string parts_text(const std::vector<PartResult>& parts) {
 
 // Evidence for the verdict, other than the outputs as this machine computes them.
 Panel evidence_panel(const CompareResult& result) {
-  Panel panel;
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) panel.facts.emplace_back(name, value);
-  };
-  if (result.evidence.weights) add("weights", weights_text(*result.evidence.weights));
-  if (result.evidence.calibration)
-    add("inputs fit", calibration_text(*result.evidence.calibration, result.evidence.real_inputs));
-  add("exact", exact_text(result));
-  add("parts", parts_text(result.parts));
+  Panel panel{"", evidence_facts(result.evidence)};
+  if (const std::string exact = exact_text(result); !exact.empty())
+    panel.facts.emplace_back("exact", exact);
+  if (const std::string parts = parts_text(result.parts); !parts.empty())
+    panel.facts.emplace_back("parts", parts);
   return panel;
 }
 
 // "mean ± std [min, max]"; only the mean if all samples have the same value.
 Cell summary_cell(const Metric& metric, const Statistics& statistics) {
-  if (statistics.count == 0) return {"-", Tone::faint};
+  if (statistics.count == 0) return no_value();
   Cell cell = metric_cell(metric, statistics.mean);
   if (statistics.min != statistics.max)
     cell.text += fmt::format(" ± {} [{}, {}]", format_metric(metric.name, statistics.std),
@@ -75,7 +71,7 @@ bool has_worst_step(const PairResult& pair) { return pair.worst_step.has_value()
 
 // "STEP of sample SAMPLE, DECIBELS": "7 of sample 3, 41.5"
 Cell worst_step_cell(const PairResult& pair) {
-  if (!pair.worst_step) return {"-", Tone::faint};
+  if (!pair.worst_step) return no_value();
   return fmt::format("{} of sample {}, {}", pair.worst_step->step, pair.worst_step->sample,
                      format_metric("sqnr_db", pair.worst_step->sqnr_db));
 }
@@ -98,7 +94,7 @@ Table metrics_table(const CompareResult& result) {
   for (const PairResult& pair : result.outputs) {
     const Statistics& sqnr = pair.similarity.statistics[0];
     worst.push_back(sqnr.count == 0
-                        ? Cell("-", Tone::faint)
+                        ? no_value()
                         : std::to_string(worst_sample(sqnr, similarity_metrics[0].better)));
   }
   table.rows.push_back(std::move(worst));
@@ -145,11 +141,10 @@ Table stages_table(const std::vector<RuntimeStage>& stages) {
       table.rows.back()[0].text += ", " + stage.name;
       continue;
     }
-    table.rows.push_back(
-        {stage.name,
-         format_metric("sqnr_db", stage.sqnr_db),
-         is_first ? Cell("-", Tone::faint) : format_metric("sqnr_db", stage.change_db),
-         {moved_text(stage), Tone::fair}});
+    table.rows.push_back({stage.name,
+                          format_metric("sqnr_db", stage.sqnr_db),
+                          is_first ? no_value() : format_metric("sqnr_db", stage.change_db),
+                          {moved_text(stage), Tone::fair}});
   }
   table.note = "worst output, against the reference; exact is what the file says";
   return table;
@@ -164,7 +159,7 @@ Json output_json(const PairResult& pair, const Verdict& verdict) {
   if (pair.worst_step)
     json["worst_step"] = {{"sample", pair.worst_step->sample},
                           {"step", pair.worst_step->step},
-                          {"sqnr_db", json_number<Json>(pair.worst_step->sqnr_db)}};
+                          {"sqnr_db", json_number(pair.worst_step->sqnr_db)}};
   return json;
 }
 
@@ -176,7 +171,7 @@ Json part_json(const PartResult& part, const Verdict& verdict) {
   json["axis"] = part.part.axis;
   json["begin"] = part.part.begin;
   json["end"] = part.part.end;
-  json["pooled_sqnr_db"] = json_number<Json>(part.pair.pooled_sqnr_db);
+  json["pooled_sqnr_db"] = json_number(part.pair.pooled_sqnr_db);
   return json;
 }
 
@@ -193,8 +188,7 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
   std::vector<std::string> warnings = result.warnings;
   for (const UnwatchedTensor& output : result.not_compared)
     warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
-  if (result.verdict.outcome != Outcome::inconclusive)
-    for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
+  std::ranges::move(unsaid_doubts(result.verdict), std::back_inserter(warnings));
   if (std::string loss = loss_text(run, result); !loss.empty()) warnings.push_back(std::move(loss));
   for (const PairResult& pair : result.outputs)
     if (pair.status == PairStatus::compared && !pair.layout.empty())
@@ -208,30 +202,27 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
 
 std::string compare_json(const RunDescription& run, const CompareResult& result) {
   Json json = report_json<Json>({run, result.warnings, &result.verdict});
-  json["outputs"] = Json::array();
-  for (const PairResult& pair : result.outputs)
-    json["outputs"].push_back(output_json(pair, result.verdict));
-  json["exact_outputs"] = Json::array();
-  for (const PairResult& pair : result.exact_outputs)
-    json["exact_outputs"].push_back(output_json(pair, result.verdict));
-  json["before_activation"] = Json::array();
-  for (const PairResult& pair : result.before_activation)
-    json["before_activation"].push_back(output_json(pair, result.verdict));
-  json["parts"] = Json::array();
-  for (const PartResult& part : result.parts)
-    json["parts"].push_back(part_json(part, result.verdict));
-  json["not_compared"] = Json::array();
-  for (const UnwatchedTensor& output : result.not_compared)
-    json["not_compared"].push_back({{"name", output.name}, {"reason", output.reason}});
-  json["runtime_loss_db"] = optional_json<Json>(result.runtime_loss_db);
+  const auto pairs_json = [&](const std::vector<PairResult>& pairs) {
+    return json_list<Json>(
+        pairs, [&](const PairResult& pair) { return output_json(pair, result.verdict); });
+  };
+  json["outputs"] = pairs_json(result.outputs);
+  json["exact_outputs"] = pairs_json(result.exact_outputs);
+  json["before_activation"] = pairs_json(result.before_activation);
+  json["parts"] = json_list<Json>(
+      result.parts, [&](const PartResult& part) { return part_json(part, result.verdict); });
+  json["not_compared"] = json_list<Json>(result.not_compared, [&](const UnwatchedTensor& output) {
+    return Json{{"name", output.name}, {"reason", output.reason}};
+  });
+  json["runtime_loss_db"] = optional_json(result.runtime_loss_db);
   if (const auto& why = result.arithmetic) {
-    if (why->precise_db) json["runtime_regained_db"] = optional_json<Json>(why->regained_db());
-    json["arithmetic"] = arithmetic_json<Json>(*why);
+    if (why->precise_db) json["runtime_regained_db"] = optional_json(why->regained_db());
+    json["arithmetic"] = *why;
   }
   if (std::string loss = loss_text(run, result); !loss.empty())
     json["runtime_finding"] = std::move(loss);
   json["evidence"] = evidence_json<Json>(result.evidence);
-  if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
+  if (!result.stages.empty()) json["stages"] = result.stages;
   json["nan_origin"] = nullptr;
   if (result.nan_origin)
     json["nan_origin"] = {{"sample", result.nan_origin->sample},

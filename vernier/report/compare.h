@@ -8,17 +8,14 @@
 
 namespace vernier {
 
-// [{"stage": "off", "sqnr_db": 31.2, "change_db": "inf", "moved": false, "optimizers": []}]
+// {"stage": "off", "sqnr_db": 31.2, "change_db": "inf", "moved": false, "optimizers": []}
 template <typename Json>
-Json stages_json(const std::vector<RuntimeStage>& stages) {
-  Json list = Json::array();
-  for (const RuntimeStage& stage : stages)
-    list.push_back({{"stage", stage.name},
-                    {"sqnr_db", json_number<Json>(stage.sqnr_db)},
-                    {"change_db", json_number<Json>(stage.change_db)},
-                    {"moved", stage.is_moved},
-                    {"optimizers", stage.optimizers}});
-  return list;
+void to_json(Json& json, const RuntimeStage& stage) {
+  json = {{"stage", stage.name},
+          {"sqnr_db", json_number(stage.sqnr_db)},
+          {"change_db", json_number(stage.change_db)},
+          {"moved", stage.is_moved},
+          {"optimizers", stage.optimizers}};
 }
 
 Document describe_compare(const RunDescription& run, const CompareResult& result);

@@ -18,23 +18,19 @@ namespace vernier {
 namespace {
 
 Cell decibel_cell(const DebugSubject& subject, const std::optional<double>& sqnr_db) {
-  if (!sqnr_db) return {"-", Tone::faint};
+  if (!sqnr_db) return no_value();
   if (*sqnr_db == INFINITY) return {"exact", Tone::good};
   return {format_decibels(*sqnr_db), decibel_tone(*sqnr_db, subject.good_db, subject.low_db)};
 }
 
 std::string summary_line(const Statistics& statistics) {
-  std::string line = fmt::format("{} {}: mean {}, std {}, min {}, max {} dB", statistics.count,
-                                 statistics.count == 1 ? "tensor" : "tensors",
+  std::string line = fmt::format("{}: mean {}, std {}, min {}, max {} dB",
+                                 format_count(statistics.count, "tensor"),
                                  format_decibels(statistics.mean), format_decibels(statistics.std),
                                  format_decibels(statistics.min), format_decibels(statistics.max));
   if (statistics.positive_inf > 0) line += fmt::format("; {} exact", statistics.positive_inf);
   if (statistics.nan > 0) line += fmt::format("; {} nan", statistics.nan);
   return line;
-}
-
-std::span<const std::size_t> first(std::span<const std::size_t> indices, std::size_t count) {
-  return indices.first(std::min(indices.size(), count));
 }
 
 std::string range_in_use(const DebugActivation& activation) {
@@ -87,11 +83,11 @@ Table projections_table(const DebugSubject& subject, const DebugResult& result) 
                           {"node", Align::left, 3}}};
   for (const ProjectionRow& row : result.projections) {
     const PlacedProjection& at = row.projection;
-    table.rows.push_back(
-        {at.layer < 0 ? "" : fmt::format("{}", at.layer), std::string(projection_name(at.kind)),
-         decibel_cell(subject, row.weight_sqnr_db), decibel_cell(subject, row.introduced_sqnr_db),
-         decibel_cell(subject, row.cumulative_sqnr_db), kl_text(row.kl_alone),
-         kl_text(row.kl_without), at.node});
+    table.rows.push_back({at.layer < 0 ? "" : fmt::format("{}", at.layer), projection_name(at.kind),
+                          decibel_cell(subject, row.weight_sqnr_db),
+                          decibel_cell(subject, row.introduced_sqnr_db),
+                          decibel_cell(subject, row.cumulative_sqnr_db), kl_text(row.kl_alone),
+                          kl_text(row.kl_without), at.node});
   }
   if (result.sensitivity && result.sensitivity->kl)
     table.note = fmt::format(
@@ -117,10 +113,10 @@ Table activations_table(const DebugSubject& subject, const DebugResult& result,
   for (const DebugActivation& row : worst(result.activations, value, subject.top)) {
     Cell local = decibel_cell(subject, row.local_sqnr_db);
     if (row.local_is_estimated) local.text = "~" + local.text;
-    table.rows.push_back(
-        {row.tensor_name, row.op, local, decibel_cell(subject, row.cumulative_sqnr_db),
-         row.noise ? fmt::format("{:.2f}%", 100 * row.noise->clipped_share) : "-",
-         std::string(damage_verdict_name(row.verdict)), range_in_use(row), better_range(row)});
+    table.rows.push_back({row.tensor_name, row.op, local,
+                          decibel_cell(subject, row.cumulative_sqnr_db),
+                          row.noise ? fmt::format("{:.2f}%", 100 * row.noise->clipped_share) : "-",
+                          damage_verdict_name(row.verdict), range_in_use(row), better_range(row)});
   }
   return table;
 }
@@ -160,16 +156,16 @@ Table blocks_table(const DebugSubject& subject, const DebugResult& result) {
     if (!row.blocks || row.blocks->worst.empty()) continue;
     const BlockStatistics& blocks = *row.blocks;
     const BlockDamage& block = blocks.worst[0];
-    std::vector<std::string> channels;
-    for (const OutlierChannel& channel : blocks.outlier_channels)
-      channels.push_back(fmt::format("{} ({} blocks)", channel.channel, channel.blocks));
+    const auto channel_text = [](const OutlierChannel& channel) {
+      return fmt::format("{} ({} blocks)", channel.channel, channel.blocks);
+    };
     table.rows.push_back(
         {row.weight_name, decibel_cell(subject, row.weight_sqnr_db),
          fmt::format("channel {}, inputs {}-{}: {} dB, crest {:.1f}", block.channel, block.first,
                      block.last, format_decibels(block.sqnr_db), block.crest),
          fmt::format("{} of {}", blocks.outlier_blocks, blocks.blocks),
          fmt::format("{:.0f}%", 100 * blocks.outlier_noise_share),
-         fmt::format("{}", fmt::join(channels, ", "))});
+         joined(blocks.outlier_channels, channel_text)});
   }
   return table;
 }
@@ -184,7 +180,7 @@ std::string list_names(const std::vector<std::string>& names) {
 
 // The damage that tensors take from their own quantization, as far as it was measured.
 std::string own_conclusion(const DebugResult& result) {
-  const std::vector<std::size_t>& originators = result.advice.originators;
+  const std::vector<std::size_t>& originators = result.originators;
   const auto measured = std::ranges::count_if(
       result.activations, [](const DebugActivation& row) { return row.own_sqnr_db().has_value(); });
   if (measured == 0) return "No tensor's own quantization could be measured.";
@@ -193,14 +189,15 @@ std::string own_conclusion(const DebugResult& result) {
   if (originators.empty())
     return fmt::format(
         "None of the {} tensors whose own quantization was measured is damaged by it.", measured);
-  std::vector<std::string> names;
-  for (const std::size_t i : first(originators, 3))
-    names.push_back(fmt::format("{} ({} dB)", result.activations[i].tensor_name,
-                                format_decibels(*result.activations[i].own_sqnr_db())));
+  const auto damage_text = [&](std::size_t i) {
+    return fmt::format("{} ({} dB)", result.activations[i].tensor_name,
+                       format_decibels(*result.activations[i].own_sqnr_db()));
+  };
+  const auto shown = std::span(originators).first(std::min<std::size_t>(originators.size(), 3));
   const bool one = originators.size() == 1;
   return fmt::format("{} of {} tensors {} damaged by {} own quantization; the worst: {}.",
                      originators.size(), measured, one ? "is" : "are", one ? "its" : "their",
-                     fmt::join(names, ", "));
+                     joined(shown, damage_text));
 }
 
 std::string note_text(const DebugNote& note) {
@@ -268,11 +265,7 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   const auto add_table = [&](Table table) {
     if (!table.rows.empty()) blocks.emplace_back(std::move(table));
   };
-  Panel evidence;
-  if (const auto& weights = result.evidence.weights)
-    evidence.facts.emplace_back("weights", weights_text(*weights));
-  if (const auto& fit = result.evidence.calibration)
-    evidence.facts.emplace_back("inputs fit", calibration_text(*fit, result.evidence.real_inputs));
+  Panel evidence{"", evidence_facts(result.evidence)};
   if (const auto& arithmetic = result.arithmetic; arithmetic && arithmetic->precise_db)
     evidence.facts.emplace_back("arithmetic", arithmetic_text(*arithmetic));
   if (const std::string line = cumulative_line(result); !line.empty())
@@ -291,8 +284,7 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
     describe_sensitivity(*result.sensitivity, projection_labels(result.projections),
                          subject.keep_command, subject.top, blocks);
   std::vector<std::string> warnings = debug_notes(result);
-  if (result.verdict.outcome != Outcome::inconclusive)
-    for (const Doubt& doubt : result.verdict.doubts) warnings.push_back(doubt_text(doubt));
+  std::ranges::move(unsaid_doubts(result.verdict), std::back_inserter(warnings));
   if (std::string loss = debug_loss_text(subject, result); !loss.empty())
     warnings.push_back(std::move(loss));
   return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));

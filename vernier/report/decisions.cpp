@@ -22,11 +22,12 @@ std::string worst_output_text(const std::vector<OutputFigure>& figures) {
 }
 
 std::string changes_text(const std::vector<OutputChange>& outputs) {
-  std::vector<std::string> texts;
-  for (const OutputChange& output : outputs)
-    texts.push_back(fmt::format("{} {} -> {}", output.name, format_decibels(output.before_db),
-                                format_decibels(output.after_db)));
-  return texts.empty() ? "" : fmt::format("; of the outputs: {} dB", fmt::join(texts, ", "));
+  if (outputs.empty()) return "";
+  const auto change_text = [](const OutputChange& output) {
+    return fmt::format("{} {} -> {}", output.name, format_decibels(output.before_db),
+                       format_decibels(output.after_db));
+  };
+  return fmt::format("; of the outputs: {} dB", joined(outputs, change_text));
 }
 
 Table decisions_table(std::span<const Decision> decisions, std::int64_t samples, int top) {

@@ -15,18 +15,10 @@ Table decisions_table(std::span<const Decision> decisions, std::int64_t samples,
 std::string interval_text(const ConfidenceInterval& interval);  // "[1.20, 1.40]", "[unknown]"
 
 template <typename Json>
-Json interval_json(const ConfidenceInterval& interval) {
-  return Json::array({json_number<Json>(interval.low), json_number<Json>(interval.high)});
-}
-
-template <typename Json>
-Json figures_json(const std::vector<OutputFigure>& figures) {
-  Json json = Json::array();
-  for (const OutputFigure& figure : figures)
-    json.push_back({{"name", figure.name},
-                    {"sqnr_db", json_number<Json>(figure.sqnr_db)},
-                    {"sqnr_db_interval", interval_json<Json>(figure.interval)}});
-  return json;
+void to_json(Json& json, const OutputFigure& figure) {
+  json = {{"name", figure.name},
+          {"sqnr_db", json_number(figure.sqnr_db)},
+          {"sqnr_db_interval", figure.interval}};
 }
 
 // "reg 21.87 [20.1, 22.9], the worst of 2"
@@ -35,18 +27,14 @@ std::string worst_output_text(const std::vector<OutputFigure>& figures);
 std::string changes_text(const std::vector<OutputChange>& outputs);
 
 template <typename Json>
-Json decisions_json(std::span<const Decision> decisions) {
-  Json json = Json::array();
-  for (const Decision& decision : decisions) {
-    json.push_back({{"choice", decision.choice},
-                    {"tensor", decision.subject},
-                    {"sqnr_db", json_number<Json>(decision.sqnr_db)},
-                    {"gain_db", json_number<Json>(decision.gain.db)},
-                    {"gain_db_interval", interval_json<Json>(decision.gain.interval)},
-                    {"kept", decision.kept}});
-    if (decision.kl_mean) json.back()["kl_mean"] = json_number<Json>(*decision.kl_mean);
-  }
-  return json;
+void to_json(Json& json, const Decision& decision) {
+  json = {{"choice", decision.choice},
+          {"tensor", decision.subject},
+          {"sqnr_db", json_number(decision.sqnr_db)},
+          {"gain_db", json_number(decision.gain.db)},
+          {"gain_db_interval", decision.gain.interval},
+          {"kept", decision.kept}};
+  if (decision.kl_mean) json["kl_mean"] = json_number(*decision.kl_mean);
 }
 
 }  // namespace vernier

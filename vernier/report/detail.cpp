@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +10,7 @@
 #include "vernier/json.h"
 #include "vernier/report/base64.h"
 #include "vernier/report/json.h"
+#include "vernier/tensor/parse_number.h"
 
 namespace vernier {
 namespace {
@@ -26,26 +26,25 @@ Json slice_json(const TensorSlice& slice) {
   return {{"label", slice.label},
           {"rows", slice.rows},
           {"columns", slice.columns},
-          {"low", json_number<Json>(slice.low)},
-          {"high", json_number<Json>(slice.high)},
-          {"error", json_number<Json>(slice.error)},
+          {"low", json_number(slice.low)},
+          {"high", json_number(slice.high)},
+          {"error", json_number(slice.error)},
           {"reference", packed(slice.reference)},
           {"difference", packed(slice.difference)}};
 }
 
 Json tensor_json(const TensorDetail& detail) {
-  Json slices = Json::array();
-  for (const TensorSlice& slice : detail.slices) slices.push_back(slice_json(slice));
+  Json slices = json_list<Json>(detail.slices, slice_json);
   return {{"shape", detail.shape},
-          {"range", {json_number<Json>(detail.low), json_number<Json>(detail.high)}},
+          {"range", {json_number(detail.low), json_number(detail.high)}},
           {"reference", packed(detail.reference)},
           {"candidate", packed(detail.candidate)},
           {"error", packed(detail.error)},
-          {"mean_abs_error", json_number<Json>(detail.mean_abs_error)},
+          {"mean_abs_error", json_number(detail.mean_abs_error)},
           {"worst",
            {{"index", detail.worst},
-            {"reference", json_number<Json>(detail.worst_reference)},
-            {"candidate", json_number<Json>(detail.worst_candidate)}}},
+            {"reference", json_number(detail.worst_reference)},
+            {"candidate", json_number(detail.worst_candidate)}}},
           {"channel_axis", detail.channel_axis},
           {"channels", packed(detail.channel_error)},
           {"channel_signal", packed(detail.channel_signal)},
@@ -81,12 +80,9 @@ DetailChoice parse_detail(const std::string& text) {
   if (text == "none") return {Which::none, 0};
   if (text == "all") return {Which::all, 0};
   constexpr std::string_view worst = "worst:";
-  DetailChoice choice{Which::worst, 0};
-  const char* const end = text.data() + text.size();
-  if (text.starts_with(worst)) {
-    const auto [last, failure] = std::from_chars(text.data() + worst.size(), end, choice.count);
-    if (failure == std::errc() && last == end) return choice;
-  }
+  if (text.starts_with(worst))
+    if (const auto count = parse_number<std::size_t>(text.substr(worst.size())))
+      return {Which::worst, *count};
   throw Error(fmt::format("[detail] '{}': expected worst:N, all or none", text));
 }
 

@@ -1,7 +1,6 @@
 #include "vernier/report/diagnosis.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +10,6 @@
 #include "vernier/analysis/compare/output_failures.h"
 #include "vernier/json.h"
 #include "vernier/report/check.h"
-#include "vernier/report/command_line.h"
 #include "vernier/report/compare.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/evidence.h"
@@ -114,7 +112,7 @@ std::string runtime_text(const DiagnosisResult& result) {
 
 // One line about the worst tensor; `debug` and the page list all.
 std::string quantized_place_text(const DebugResult& debug) {
-  const auto& damaged = debug.advice.originators;
+  const auto& damaged = debug.originators;
   if (!damaged.empty()) {
     const DebugActivation& worst = debug.activations[damaged.front()];
     return fmt::format("{} lose{} much by {} own quantization, most {} ({} dB)",
@@ -198,12 +196,11 @@ std::string answer_text(const DiagnosisResult& result, const Answer& answer) {
 }
 
 Json answers_json(const DiagnosisResult& result) {
-  Json list = Json::array();
-  for (const Answer& answer : result.answers)
-    list.push_back({{"question", std::string(question_name(answer.question))},
-                    {"answer", std::string(answer_kind_name(answer.kind))},
-                    {"text", answer_text(result, answer)}});
-  return list;
+  return json_list<Json>(result.answers, [&](const Answer& answer) {
+    return Json{{"question", question_name(answer.question)},
+                {"answer", answer_kind_name(answer.kind)},
+                {"text", answer_text(result, answer)}};
+  });
 }
 
 std::string_view kind_name(Remedy::Kind kind) {
@@ -230,11 +227,11 @@ Json remedies_json(const DiagnosisSubject& subject, const DiagnosisResult& resul
   Json list = Json::array();
   for (const Remedy& remedy : result.remedies) {
     const std::string command = remedy_command(subject, remedy);
-    list.push_back({{"kind", std::string(kind_name(remedy.kind))},
+    list.push_back({{"kind", kind_name(remedy.kind)},
                     {"subjects", remedy.subjects},
-                    {"before_db", json_number<Json>(remedy.before_db)},
-                    {"after_db", json_number<Json>(remedy.after_db)},
-                    {"interval_db", optional_json<Json>(remedy.interval_db)},
+                    {"before_db", json_number(remedy.before_db)},
+                    {"after_db", json_number(remedy.after_db)},
+                    {"interval_db", optional_json(remedy.interval_db)},
                     {"text", remedy_text(remedy)},
                     {"command", command.empty() ? Json(nullptr) : Json(command)}});
   }
@@ -275,14 +272,14 @@ std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResul
   const RunDescription& run = subject.run;
   Json json = report_json<Json>({run, result.warnings, &result.verdict});
   json["answers"] = answers_json(result);
-  json["cause"] = {{"kind", std::string(diagnosed_cause_name(result.cause))},
+  json["cause"] = {{"kind", diagnosed_cause_name(result.cause)},
                    {"subject", result.subject},
                    {"text", cause_text(result)}};
   json["remedies"] = remedies_json(subject, result);
   const auto nested = [](const std::string& text) { return parse_json<Json>(text); };
   json["check"] = nested(check_json({.run = run_of(run, "check")}, result.candidate_check));
   if (result.compare) json["eval"] = nested(compare_json(run_of(run, "eval"), *result.compare));
-  if (!result.stages.empty()) json["stages"] = stages_json<Json>(result.stages);
+  if (!result.stages.empty()) json["stages"] = result.stages;
   if (result.layers)
     json["layers"] =
         nested(layers_json({.run = run_of(run, "layers", result.layers->samples)}, *result.layers));

@@ -6,7 +6,6 @@
 
 #include "vernier/analysis/check/explanations.h"
 #include "vernier/report/command_line.h"
-#include "vernier/report/debug.h"
 #include "vernier/report/diagnosis.h"
 #include "vernier/report/evidence.h"
 #include "vernier/report/layers.h"

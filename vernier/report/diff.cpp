@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 7> shown_metrics = {
 Cell value_cell(const PairResult& pair, std::string_view name) {
   const std::size_t index = *find_metric(name);
   const Statistics& statistics = pair.similarity.statistics[index];
-  if (statistics.count == 0) return {"-", Tone::faint};
+  if (statistics.count == 0) return no_value();
   return metric_cell(similarity_metrics[index], statistics.mean);
 }
 
@@ -90,9 +90,9 @@ Document describe_diff(const DiffSubject& subject, const DiffResult& result) {
 
 std::string diff_json(const DiffSubject& subject, const DiffResult& result) {
   Json json = report_json<Json>({.run = subject.run, .verdict = &result.verdict});
-  json["arrays"] = Json::array();
-  for (const PairResult& pair : result.pairs)
-    json["arrays"].push_back(row_json(pair, result.verdict, subject.by_sample));
+  json["arrays"] = json_list<Json>(result.pairs, [&](const PairResult& pair) {
+    return row_json(pair, result.verdict, subject.by_sample);
+  });
   return json_text(json);
 }
 

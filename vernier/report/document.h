@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,9 +20,15 @@ struct Cell {
   Cell() = default;
   Cell(std::string cell_text, Tone cell_tone = Tone::plain)  // NOLINT: a text is a cell
       : text(std::move(cell_text)), tone(cell_tone) {}
-  Cell(const char* cell_text) : text(cell_text) {}  // NOLINT
+  Cell(std::string_view cell_text, Tone cell_tone = Tone::plain)  // NOLINT
+      : text(cell_text), tone(cell_tone) {}
+  Cell(const char* cell_text, Tone cell_tone = Tone::plain)  // NOLINT
+      : text(cell_text), tone(cell_tone) {}
   bool operator==(const Cell&) const = default;
 };
+
+// A cell of what is not known or does not apply.
+inline Cell no_value() { return {"-", Tone::faint}; }
 
 struct Column {
   std::string title;

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "vernier/report/number.h"
-
 namespace vernier {
 namespace {
 

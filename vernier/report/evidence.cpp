@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "vernier/report/number.h"
 
 namespace vernier {
@@ -72,6 +70,14 @@ std::string calibration_text(const CalibrationFit& fit, bool real_inputs) {
       : real_inputs
           ? "like the calibration data"
           : "synthetic, like the calibration data; whether real data is, only --data shows");
+}
+
+std::vector<std::pair<std::string, Cell>> evidence_facts(const Evidence& evidence) {
+  std::vector<std::pair<std::string, Cell>> facts;
+  if (evidence.weights) facts.emplace_back("weights", weights_text(*evidence.weights));
+  if (evidence.calibration)
+    facts.emplace_back("inputs fit", calibration_text(*evidence.calibration, evidence.real_inputs));
+  return facts;
 }
 
 }  // namespace vernier

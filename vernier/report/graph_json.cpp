@@ -87,9 +87,9 @@ class Writer {
 
   template <typename Names>
   Json tensors(const GraphIndex& graph, const Names& names) {
-    Json list = Json::array();
-    for (const std::string& name : names)
-      list.push_back(name.empty() ? Json(-1) : Json(tensor(graph, name)));
+    Json list = json_list<Json>(names, [&](const std::string& name) {
+      return name.empty() ? Json(-1) : Json(tensor(graph, name));
+    });
     return list;
   }
 
@@ -99,9 +99,8 @@ class Writer {
     json["inputs"] = Json::array();
     for (const auto& input : graph.graph().input())
       if (!graph.initializer(input.name())) json["inputs"].push_back(tensor(graph, input.name()));
-    json["outputs"] = Json::array();
-    for (const auto& output : graph.graph().output())
-      json["outputs"].push_back(tensor(graph, output.name()));
+    json["outputs"] = json_list<Json>(
+        graph.graph().output(), [&](const auto& output) { return tensor(graph, output.name()); });
     graphs_.push_back(std::move(json));
     for (const auto& node : graph.graph().node()) add_node(graph, number, node);
   }

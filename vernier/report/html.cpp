@@ -32,7 +32,7 @@ std::string_view tone_name(Tone tone) {
 // The text, or [text, tone] if the tone is not plain.
 Json cell_json(const Cell& cell) {
   if (cell.tone == Tone::plain) return cell.text;
-  return {cell.text, std::string(tone_name(cell.tone))};
+  return {cell.text, tone_name(cell.tone)};
 }
 
 struct BlockJson {
@@ -47,8 +47,7 @@ struct BlockJson {
     for (const Column& column : table.columns)
       columns.push_back({{"title", column.title}, {"left", column.align == Align::left}});
     for (const auto& cells : table.rows) {
-      Json row = Json::array();
-      for (const Cell& cell : cells) row.push_back(cell_json(cell));
+      Json row = json_list<Json>(cells, cell_json);
       rows.push_back(std::move(row));
     }
     return {{"kind", "table"},
@@ -64,8 +63,8 @@ struct BlockJson {
 };
 
 Json in_blocks(const Document& document) {
-  Json blocks = Json::array();
-  for (const Block& block : document.blocks) blocks.push_back(std::visit(BlockJson(), block));
+  Json blocks = json_list<Json>(document.blocks,
+                                [&](const Block& block) { return std::visit(BlockJson(), block); });
   return {{"title", document.title}, {"blocks", std::move(blocks)}};
 }
 
@@ -100,8 +99,6 @@ Json shown(Json json) {
   return result;
 }
 
-std::string dumped(const Json& json) { return json_line(json); }
-
 // Escapes JSON for a script element. These characters occur in JSON only inside strings, where \u
 // escapes are equivalent; so no text of a model can end the element or start a comment.
 std::string escape_for_script(const std::string& json) {
@@ -132,12 +129,12 @@ std::string render_html(std::span<const HtmlResult> results) {
   const std::string_view page = html_page();
   const std::size_t mark = page.find(data_mark);
   std::string text(page.substr(0, mark));
-  text += escape_for_script(dumped(shown(std::move(data))));
+  text += escape_for_script(json_line(shown(std::move(data))));
   text += page.substr(mark + data_mark.size());
   return text;
 }
 
-std::string document_json(const Document& document) { return dumped(in_blocks(document)); }
+std::string document_json(const Document& document) { return json_line(in_blocks(document)); }
 
 std::string render_html(const HtmlResult& result) { return render_html(std::span(&result, 1)); }
 

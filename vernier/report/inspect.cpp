@@ -39,17 +39,15 @@ std::string opsets_text(const ModelSummary& onnx) {
 }
 
 std::string external_text(const ModelSummary& onnx) {
-  std::vector<std::string> files;
-  for (const ExternalFile& file : onnx.external_files)
-    files.push_back(fmt::format("{} ({} in {})", file.location, format_bytes(file.bytes),
-                                format_count(file.tensors, "tensor")));
-  return fmt::format("{}", fmt::join(files, ", "));
+  return joined(onnx.external_files, [](const ExternalFile& file) {
+    return fmt::format("{} ({} in {})", file.location, format_bytes(file.bytes),
+                       format_count(file.tensors, "tensor"));
+  });
 }
 
 std::string counts_text(const std::map<std::string, std::int64_t>& counts) {
-  std::vector<std::string> parts;
-  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} {}", count, name));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(counts,
+                [](const auto& count) { return fmt::format("{} {}", count.second, count.first); });
 }
 
 std::string weight_granularity_text(const QuantizationSummary& summary) {
@@ -61,11 +59,10 @@ std::string weight_granularity_text(const QuantizationSummary& summary) {
 }
 
 std::string block_text(const QuantizationSummary& summary) {
-  std::vector<std::string> parts;
-  for (const BlockQuantized& block : summary.block_quantized)
-    parts.push_back(fmt::format("{} {} of {} bits in blocks of {}", block.nodes, block.op_type,
-                                block.bits, block.block_size));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(summary.block_quantized, [](const BlockQuantized& block) {
+    return fmt::format("{} {} of {} bits in blocks of {}", block.nodes, block.op_type, block.bits,
+                       block.block_size);
+  });
 }
 
 Panel quantization_panel(const QuantizationSummary& summary) {
@@ -89,7 +86,7 @@ Panel subject_panel(const std::string& model, const Inspection& inspection,
   Panel panel;
   panel.facts.emplace_back("model", model);
   if (inspection.format != ModelFormat::onnx)
-    panel.facts.emplace_back("format", std::string(format_name(inspection.format)));
+    panel.facts.emplace_back("format", format_name(inspection.format));
   if (inspection.format == ModelFormat::recorded)
     panel.facts.emplace_back("samples", std::to_string(inspection.recorded_samples));
   if (const auto& onnx = inspection.onnx) {
@@ -114,8 +111,8 @@ Table interface_table(const Inspection& inspection) {
   const auto add = [&](const char* kind, const std::vector<TensorSpec>& specs,
                        const std::vector<OtherValue>& others) {
     for (const TensorSpec& spec : specs)
-      table.rows.push_back({kind, spec.name, std::string(dtype_name(spec.dtype)),
-                            spec.ranked ? format_shape(spec.shape) : "?"});
+      table.rows.push_back(
+          {kind, spec.name, dtype_name(spec.dtype), spec.ranked ? format_shape(spec.shape) : "?"});
     for (const OtherValue& other : others) table.rows.push_back({kind, other.name, other.type, ""});
   };
   add("input", inspection.inputs, inspection.other_inputs);
@@ -182,10 +179,10 @@ Table live_table(const LiveTensors& live) {
   for (const LiveTensor& tensor : live.tensors) {
     const TensorStatistics& statistics = tensor.statistics;
     const auto number = [&](double value) -> Cell {
-      if (statistics.finite() == 0) return {"-", Tone::faint};
+      if (statistics.finite() == 0) return no_value();
       return format_significant(value);
     };
-    table.rows.push_back({tensor.name, tensor.op, std::string(dtype_name(tensor.dtype)),
+    table.rows.push_back({tensor.name, tensor.op, dtype_name(tensor.dtype),
                           format_shape(tensor.shape), number(statistics.min),
                           number(statistics.max), number(statistics.mean), flags_cell(statistics)});
   }

@@ -11,43 +11,40 @@ using Json = nlohmann::ordered_json;
 // A dynamic dimension is its symbol, or null if it has none.
 Json shape_json(const TensorSpec& spec) {
   if (!spec.ranked) return nullptr;
-  Json shape = Json::array();
-  for (const Dim& dim : spec.shape)
-    shape.push_back(!dim.is_dynamic()    ? Json(dim.size)
-                    : dim.symbol.empty() ? Json(nullptr)
-                                         : Json(dim.symbol));
-  return shape;
+  return json_list<Json>(spec.shape, [&](const Dim& dim) {
+    return !dim.is_dynamic()    ? Json(dim.size)
+           : dim.symbol.empty() ? Json(nullptr)
+                                : Json(dim.symbol);
+  });
 }
 
 Json interface_json(const std::vector<TensorSpec>& specs, const std::vector<OtherValue>& others) {
-  Json list = Json::array();
-  for (const TensorSpec& spec : specs)
-    list.push_back({{"name", spec.name},
-                    {"dtype", std::string(dtype_name(spec.dtype))},
-                    {"shape", shape_json(spec)}});
+  Json list = json_list<Json>(specs, [&](const TensorSpec& spec) {
+    return Json{
+        {"name", spec.name}, {"dtype", dtype_name(spec.dtype)}, {"shape", shape_json(spec)}};
+  });
   for (const OtherValue& other : others)
     list.push_back({{"name", other.name}, {"type", other.type}});
   return list;
 }
 
 Json weights_json(const std::vector<WeightTotal>& totals) {
-  Json list = Json::array();
-  for (const WeightTotal& total : totals)
-    list.push_back({{"dtype", total.dtype},
-                    {"tensors", total.tensors},
-                    {"elements", total.elements},
-                    {"bytes", total.bytes}});
-  return list;
+  return json_list<Json>(totals, [&](const WeightTotal& total) {
+    return Json{{"dtype", total.dtype},
+                {"tensors", total.tensors},
+                {"elements", total.elements},
+                {"bytes", total.bytes}};
+  });
 }
 
 Json quantization_json(const QuantizationSummary& summary) {
   if (!is_quantized(summary)) return nullptr;
-  Json blocks = Json::array();
-  for (const BlockQuantized& block : summary.block_quantized)
-    blocks.push_back({{"operator", block.op_type},
-                      {"bits", block.bits},
-                      {"block_size", block.block_size},
-                      {"nodes", block.nodes}});
+  Json blocks = json_list<Json>(summary.block_quantized, [&](const BlockQuantized& block) {
+    return Json{{"operator", block.op_type},
+                {"bits", block.bits},
+                {"block_size", block.block_size},
+                {"nodes", block.nodes}};
+  });
   return {{"quantize_linear", summary.quantize},
           {"dequantize_linear", summary.dequantize},
           {"activation_pairs", summary.activation_pairs},
@@ -95,9 +92,9 @@ Json onnx_json(const ModelSummary& onnx) {
 }
 
 Json leaves_json(const Inspection& inspection) {
-  Json list = Json::array();
-  for (const WatchedTensor& leaf : inspection.leaves)
-    list.push_back({{"path", leaf.name}, {"type", leaf.type}});
+  Json list = json_list<Json>(inspection.leaves, [&](const WatchedTensor& leaf) {
+    return Json{{"path", leaf.name}, {"type", leaf.type}};
+  });
   for (const UnwatchedTensor& leaf : inspection.unwatched_leaves)
     list.push_back({{"path", leaf.name}, {"type", leaf.type}, {"not_captured", leaf.reason}});
   return list;
@@ -111,12 +108,12 @@ Json live_tensor_json(const LiveTensor& tensor) {
   const TensorStatistics& statistics = tensor.statistics;
   Json json = {{"name", tensor.name},
                {"operator", operator_json(tensor)},
-               {"dtype", std::string(dtype_name(tensor.dtype))},
+               {"dtype", dtype_name(tensor.dtype)},
                {"shape", tensor.shape}};
   const bool finite = statistics.finite() > 0;
   json["min"] = finite ? Json(statistics.min) : Json(nullptr);
   json["max"] = finite ? Json(statistics.max) : Json(nullptr);
-  json["mean"] = finite ? json_number<Json>(statistics.mean) : Json(nullptr);
+  json["mean"] = finite ? json_number(statistics.mean) : Json(nullptr);
   json["nan"] = statistics.nan;
   json["inf"] = statistics.positive_inf;
   json["-inf"] = statistics.negative_inf;
@@ -151,7 +148,7 @@ std::string inspection_json(const std::string& model, const Inspection& inspecti
                                          .candidate = model,
                                          .runtimes = {.onnxruntime = onnxruntime, .torch = torch}},
                                  .warnings = inspection.warnings});
-  json["format"] = std::string(format_name(inspection.format));
+  json["format"] = format_name(inspection.format);
   json["inputs"] = interface_json(inspection.inputs, inspection.other_inputs);
   json["outputs"] = interface_json(inspection.outputs, inspection.other_outputs);
   json["weights"] = weights_json(inspection.weights);

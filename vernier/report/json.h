@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "vernier/json.h"
+#include "vernier/metrics/bootstrap.h"
 #include "vernier/report/number.h"
 #include "vernier/version.h"
 
@@ -17,19 +18,50 @@ namespace vernier {
 
 inline constexpr int json_schema_version = 2;
 
-// A JSON number; non-finite values become the strings "inf", "-inf" and "nan".
+// Converts to a JSON number; non-finite values become the strings "inf", "-inf" and "nan".
+struct JsonNumber {
+  double value = 0;
+};
 template <typename Json>
-Json json_number(double value) {
-  if (std::isfinite(value)) return Json(value);
-  return Json(std::string(nonfinite_name(value)));
+void to_json(Json& json, const JsonNumber& number) {
+  if (std::isfinite(number.value))
+    json = number.value;
+  else
+    json = nonfinite_name(number.value);
+}
+inline JsonNumber json_number(double value) { return {value}; }
+
+// Converts to the value, or to null for nullopt.
+template <typename Value>
+struct JsonOptional {
+  std::optional<Value> value;
+};
+template <typename Json, typename Value>
+void to_json(Json& json, const JsonOptional<Value>& optional) {
+  if (!optional.value)
+    json = nullptr;
+  else if constexpr (std::is_same_v<Value, double>)
+    json = json_number(*optional.value);
+  else
+    json = *optional.value;
+}
+template <typename Value>
+JsonOptional<Value> optional_json(const std::optional<Value>& value) {
+  return {value};
 }
 
-// A JSON number, or null for nullopt.
-template <typename Json, typename Number>
-Json optional_json(const std::optional<Number>& value) {
-  if (!value) return Json(nullptr);
-  if constexpr (std::is_same_v<Number, double>) return json_number<Json>(*value);
-  return Json(*value);
+// The array of what `item` makes of each element.
+template <typename Json, typename Items, typename Item>
+Json json_list(const Items& items, const Item& item) {
+  Json list = Json::array();
+  for (const auto& each : items) list.push_back(item(each));
+  return list;
+}
+
+// [low, high]
+template <typename Json>
+void to_json(Json& json, const ConfidenceInterval& interval) {
+  json = {json_number(interval.low), json_number(interval.high)};
 }
 
 // The runtimes that a result depends on, whose versions it records.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 
 #include "vernier/report/evidence.h"
 #include "vernier/report/number.h"
@@ -82,7 +81,7 @@ Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
 }
 
 Cell number_cell(const LayerRow& row, std::string text) {
-  return row.compared ? Cell(std::move(text)) : Cell("-", Tone::faint);
+  return row.compared ? Cell(std::move(text)) : no_value();
 }
 
 Cell difference_cell(const LayerRow& row) {
@@ -143,8 +142,8 @@ std::vector<Cell> cells(const LayerRow& row, const Columns& columns) {
                              format_scientific(row.truth->error_candidate),
                              fmt::format("{:.2f}", row.truth->ratio)});
   else if (columns.truth)
-    list.insert(list.end(), 3, Cell("-", Tone::faint));
-  list.emplace_back(row.exceeds ? std::string(cause_name(row.cause)) : "");
+    list.insert(list.end(), 3, no_value());
+  list.emplace_back(row.exceeds ? cause_name(row.cause) : "");
   return list;
 }
 
@@ -166,7 +165,7 @@ std::vector<LayerRow> rows_around(const LayersResult& result, int around) {
 std::pair<Cell, Cell> difference_cells(const ComparedWeight& weight) {
   if (weight.shape != weight.found_shape)
     return {fmt::format("{} vs {}", format_shape(weight.shape), format_shape(weight.found_shape)),
-            Cell("-", Tone::faint)};
+            no_value()};
   return {fmt::format("{} of {}", weight.difference.differing, weight.elements),
           format_scientific(weight.difference.max_abs_diff)};
 }
@@ -198,11 +197,10 @@ Table projections_table(const LayersResult& result) {
                           {"tensor", Align::left}}};
   for (const auto& [at, index] : result.projections) {
     const LayerRow& row = result.rows[index];
-    table.rows.push_back({at.layer < 0 ? "" : fmt::format("{}", at.layer),
-                          std::string(projection_name(at.kind)), format_decibels(row.sqnr_db),
-                          row.introduced_sqnr_db ? Cell(format_decibels(*row.introduced_sqnr_db))
-                                                 : Cell("-", Tone::faint),
-                          difference_cell(row), row.layer});
+    table.rows.push_back({at.layer < 0 ? "" : fmt::format("{}", at.layer), projection_name(at.kind),
+                          format_decibels(row.sqnr_db),
+                          cell_of(row.introduced_sqnr_db, format_decibels), difference_cell(row),
+                          row.layer});
   }
   return table;
 }

@@ -12,13 +12,13 @@ using Json = nlohmann::ordered_json;
 
 // Null if the row was not compared.
 Json figure(const LayerRow& row, double value) {
-  return row.compared ? json_number<Json>(value) : Json(nullptr);
+  return row.compared ? json_number(value) : Json(nullptr);
 }
 
 Json truth_json(const LayerTruth& truth) {
-  return {{"error_reference", json_number<Json>(truth.error_reference)},
-          {"error_candidate", json_number<Json>(truth.error_candidate)},
-          {"ratio", json_number<Json>(truth.ratio)}};
+  return {{"error_reference", json_number(truth.error_reference)},
+          {"error_candidate", json_number(truth.error_candidate)},
+          {"ratio", json_number(truth.ratio)}};
 }
 
 Json row_json(const LayerRow& row, const LayersResult& result) {
@@ -37,8 +37,8 @@ Json row_json(const LayerRow& row, const LayersResult& result) {
                {"inf", {{"reference", row.reference_inf}, {"candidate", row.candidate_inf}}},
                {"exceeds_tol", row.exceeds},
                {"layout", row.layout ? Json(row.layout->description) : Json(nullptr)},
-               {"introduced_max_abs_diff", optional_json<Json>(row.introduced_max_abs_diff)},
-               {"cause", std::string(cause_name(row.cause))},
+               {"introduced_max_abs_diff", optional_json(row.introduced_max_abs_diff)},
+               {"cause", cause_name(row.cause)},
                {"detail", describe_evidence(row, result.rows)}};
   if (!row.source.empty()) json["source"] = row.source;
   if (row.truth) json["truth"] = truth_json(*row.truth);
@@ -49,12 +49,12 @@ Json projection_json(const LayerProjection& placed, const LayersResult& result) 
   const PlacedProjection& at = placed.projection;
   const LayerRow& row = result.rows[placed.row];
   return {{"layer", at.layer < 0 ? Json(nullptr) : Json(at.layer)},
-          {"projection", std::string(projection_name(at.kind))},
+          {"projection", projection_name(at.kind)},
           {"node", at.node},
           {"tensor", row.layer},
-          {"sqnr_db", json_number<Json>(row.sqnr_db)},
-          {"introduced_sqnr_db", optional_json<Json>(row.introduced_sqnr_db)},
-          {"max_abs_diff", json_number<Json>(row.max_abs_diff)}};
+          {"sqnr_db", json_number(row.sqnr_db)},
+          {"introduced_sqnr_db", optional_json(row.introduced_sqnr_db)},
+          {"max_abs_diff", json_number(row.max_abs_diff)}};
 }
 
 }  // namespace
@@ -63,27 +63,28 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
   Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
   json["model"] = subject.run.candidate;
   json["tolerance"] = subject.tolerance;
-  json["layers"] = Json::array();
-  for (const LayerRow& row : result.rows) json["layers"].push_back(row_json(row, result));
-  json["model_outputs"] = Json::array();
-  for (const LayerRow& row : result.outputs) json["model_outputs"].push_back(row_json(row, result));
+  json["layers"] =
+      json_list<Json>(result.rows, [&](const LayerRow& row) { return row_json(row, result); });
+  json["model_outputs"] =
+      json_list<Json>(result.outputs, [&](const LayerRow& row) { return row_json(row, result); });
   if (!result.projections.empty()) {
-    json["projections"] = Json::array();
-    for (const LayerProjection& each : result.projections)
-      json["projections"].push_back(projection_json(each, result));
+    json["projections"] = json_list<Json>(result.projections, [&](const LayerProjection& each) {
+      return projection_json(each, result);
+    });
   }
-  if (result.kl_mean) json["kl_mean"] = json_number<Json>(*result.kl_mean);
+  if (result.kl_mean) json["kl_mean"] = json_number(*result.kl_mean);
   const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
   json["drift_origin"] = result.drift_origin ? Json(result.rows[*result.drift_origin].layer)
                          : output != result.outputs.end() ? Json(output->layer)
                                                           : Json(nullptr);
   json["layers_total"] = result.layers_total();
   json["layers_exceeding"] = result.layers_exceeding;
-  json["weight_mismatches"] = Json::array();
-  for (const ComparedWeight& weight : result.weight_mismatches)
-    json["weight_mismatches"].push_back({{"parameter", weight.parameter},
-                                         {"initializer", weight.initializer},
-                                         {"detail", describe_difference(weight)}});
+  json["weight_mismatches"] =
+      json_list<Json>(result.weight_mismatches, [&](const ComparedWeight& weight) {
+        return Json{{"parameter", weight.parameter},
+                    {"initializer", weight.initializer},
+                    {"detail", describe_difference(weight)}};
+      });
   json["weight_evidence"] = weights_json<Json>(result.weights);
   return json_text(json);
 }

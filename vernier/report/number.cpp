@@ -11,20 +11,21 @@ std::string_view nonfinite_name(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+std::string format_finite(std::string_view format, double value) {
+  return std::isfinite(value) ? fmt::format(fmt::runtime(format), value)
+                              : std::string(nonfinite_name(value));
+}
+
 std::string format_decibels(double value) {
-  if (!std::isfinite(value)) return std::string(nonfinite_name(value));
-  const std::string text = fmt::format("{:.2f}", value);
+  const std::string text = format_finite("{:.2f}", value);
   return text == "-0.00" ? "0.00" : text;
 }
 
 std::string format_scientific(double value) {
-  if (!std::isfinite(value)) return std::string(nonfinite_name(value));
-  return value == 0 ? "0" : fmt::format("{:.3e}", value);
+  return value == 0 ? "0" : format_finite("{:.3e}", value);
 }
 
-std::string format_significant(double value) {
-  return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(nonfinite_name(value));
-}
+std::string format_significant(double value) { return format_finite("{:.6g}", value); }
 
 std::string format_bytes(std::int64_t bytes) {
   constexpr std::array<const char*, 5> units = {"kB", "MB", "GB", "TB", "PB"};

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,26 @@ std::string format_significant(double value);  // six significant digits, for co
 
 std::string format_bytes(std::int64_t bytes);                         // "0 B", "12.3 kB", "1.50 GB"
 std::string format_count(std::int64_t count, std::string_view noun);  // "1 array", "2 arrays"
+
+// The number in an fmt format such as "{:.2f}", or the name of a non-finite one.
+std::string format_finite(std::string_view format, double value);
+
+// The texts of all items, with commas.
+template <typename Items, typename Text>
+std::string joined(const Items& items, const Text& text, std::string_view separator = ", ") {
+  std::string all;
+  for (const auto& item : items) {
+    if (&item != &*std::begin(items)) all += separator;
+    all += text(item);
+  }
+  return all;
+}
+
+// The value as a cell; "-" if there is none.
+template <typename Value, typename Format>
+Cell cell_of(const std::optional<Value>& value, const Format& format) {
+  return value ? Cell(format(*value)) : no_value();
+}
 
 // Formats a metric's value by the metric's name: as decibels, scientific or with significant
 // digits.

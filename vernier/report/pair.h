@@ -28,8 +28,7 @@ Json metric_values_json(const SimilaritySummary& summary) {
   Json values = Json::object();
   for (std::size_t i = 0; i < similarity_metrics.size(); ++i)
     if (summary.statistics[i].count > 0)
-      values[std::string(similarity_metrics[i].name)] =
-          json_number<Json>(summary.statistics[i].mean);
+      values[std::string(similarity_metrics[i].name)] = json_number(summary.statistics[i].mean);
   return values;
 }
 
@@ -41,10 +40,10 @@ Json metric_statistics_json(const SimilaritySummary& summary) {
     const Statistics& statistics = summary.statistics[i];
     if (statistics.count == 0) continue;
     const std::string name(similarity_metrics[i].name);
-    values[name + "_mean"] = json_number<Json>(statistics.mean);
-    values[name + "_std"] = json_number<Json>(statistics.std);
-    values[name + "_min"] = json_number<Json>(statistics.min);
-    values[name + "_max"] = json_number<Json>(statistics.max);
+    values[name + "_mean"] = json_number(statistics.mean);
+    values[name + "_std"] = json_number(statistics.std);
+    values[name + "_min"] = json_number(statistics.min);
+    values[name + "_max"] = json_number(statistics.max);
   }
   return values;
 }
@@ -77,13 +76,13 @@ Json nonfinite_samples_json(const SimilaritySummary& summary) {
 // The pair without its metrics: name, status, types, shapes, non-finite elements, verdict.
 template <typename Json>
 Json pair_json(const PairResult& pair, const Verdict& verdict) {
-  Json json = {{"name", pair.name}, {"status", std::string(pair_status_name(pair.status))}};
+  Json json = {{"name", pair.name}, {"status", pair_status_name(pair.status)}};
   if (pair.status != PairStatus::only_in_candidate) {
-    json["reference_dtype"] = std::string(dtype_name(pair.reference_dtype));
+    json["reference_dtype"] = dtype_name(pair.reference_dtype);
     json["reference_shape"] = pair.reference_shape;
   }
   if (pair.status != PairStatus::only_in_reference) {
-    json["candidate_dtype"] = std::string(dtype_name(pair.candidate_dtype));
+    json["candidate_dtype"] = dtype_name(pair.candidate_dtype);
     json["candidate_shape"] = pair.candidate_shape;
   }
   if (!pair.layout.empty()) json["layout"] = pair.layout;
@@ -94,8 +93,7 @@ Json pair_json(const PairResult& pair, const Verdict& verdict) {
                                   {"candidate_inf", pair.similarity.candidate_inf}};
   const std::vector<Failure> failures = failures_of(verdict, pair.name);
   json["pass"] = failures.empty();
-  json["failures"] = Json::array();
-  for (const Failure& failure : failures) json["failures"].push_back(reason_text(failure));
+  json["failures"] = json_list<Json>(failures, reason_text);
   return json;
 }
 

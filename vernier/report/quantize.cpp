@@ -17,14 +17,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string kernels_text(const QuantizeResult& result) {
-  std::vector<std::string> texts;
-  for (const auto& [op, count] : result.integer_kernels)
-    texts.push_back(fmt::format("{} {}", count, op));
-  std::string text = texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
-  texts.clear();
-  for (const auto& [op, count] : result.float_kernels)
-    texts.push_back(fmt::format("{} {}", count, op));
-  if (!texts.empty()) text += fmt::format("; in float {}", fmt::join(texts, ", "));
+  const auto count_text = [](const auto& kernel) {
+    return fmt::format("{} {}", kernel.second, kernel.first);
+  };
+  std::string text =
+      result.integer_kernels.empty() ? "none" : joined(result.integer_kernels, count_text);
+  if (!result.float_kernels.empty())
+    text += "; in float " + joined(result.float_kernels, count_text);
   return text;
 }
 
@@ -99,22 +98,22 @@ Panel held_back_panel(const QuantizeResult& result) {
 
 Json held_back_json(const HeldBackResult& held) {
   Json json = {{"samples", held.samples},
-               {"sqnr_db", json_number<Json>(held.sqnr_db)},
-               {"sqnr_db_interval", interval_json<Json>(held.interval)},
-               {"deployed_sqnr_db", json_number<Json>(held.deployed_sqnr_db)},
-               {"int8_sqnr_db", optional_json<Json>(held.int8_sqnr_db)},
-               {"int8_deployed_sqnr_db", optional_json<Json>(held.int8_deployed_db)},
-               {"agreement", optional_json<Json>(held.agreement)},
-               {"accuracy", optional_json<Json>(held.accuracy)},
-               {"reference_accuracy", optional_json<Json>(held.reference_accuracy)}};
+               {"sqnr_db", json_number(held.sqnr_db)},
+               {"sqnr_db_interval", held.interval},
+               {"deployed_sqnr_db", json_number(held.deployed_sqnr_db)},
+               {"int8_sqnr_db", optional_json(held.int8_sqnr_db)},
+               {"int8_deployed_sqnr_db", optional_json(held.int8_deployed_db)},
+               {"agreement", optional_json(held.agreement)},
+               {"accuracy", optional_json(held.accuracy)},
+               {"reference_accuracy", optional_json(held.reference_accuracy)}};
   if (held.outputs.size() > 1) {
-    json["outputs"] = figures_json<Json>(held.outputs);
+    json["outputs"] = held.outputs;
     json["worst_output"] = worst_of(held.outputs).name;
   }
-  if (held.arithmetic) json["arithmetic"] = arithmetic_json<Json>(*held.arithmetic);
+  if (held.arithmetic) json["arithmetic"] = *held.arithmetic;
   if (held.kl_mean) {
-    json["kl_mean"] = json_number<Json>(*held.kl_mean);
-    json["kl_mean_interval"] = interval_json<Json>(held.kl_interval);
+    json["kl_mean"] = json_number(*held.kl_mean);
+    json["kl_mean_interval"] = held.kl_interval;
   }
   return json;
 }
@@ -158,27 +157,21 @@ Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult&
 
 std::string quantize_json(const QuantizeSubject& subject, const QuantizeResult& result) {
   Json json = report_json<Json>(envelope_of(subject, result));
-  json["files"] = {{"quantized", subject.files.quantized},
-                   {"float", subject.files.floating},
-                   {"source_bytes", subject.files.source_bytes},
-                   {"quantized_bytes", subject.files.quantized_bytes}};
+  json["files"] = subject.files;
   json["batch_norms_folded"] = result.batch_norms;
   json["quantized_operators"] = result.quantized_nodes;
   json["float_operators"] = result.float_nodes;
   json["activation_quantizers"] = result.quantizers;
-  json["weight_storage"] = std::string(weight_storage_name(result.choices.storage));
-  json["integer_kernels"] = Json::object();
-  for (const auto& [op, count] : result.integer_kernels) json["integer_kernels"][op] = count;
-  json["float_kernels"] = Json::object();
-  for (const auto& [op, count] : result.float_kernels) json["float_kernels"][op] = count;
+  json["weight_storage"] = weight_storage_name(result.choices.storage);
+  json["integer_kernels"] = result.integer_kernels;
+  json["float_kernels"] = result.float_kernels;
   json["calibration_samples"] = result.calibration_samples;
   json["choosing_samples"] = result.choosing_samples;
-  json["decisions"] = decisions_json<Json>(result.decisions);
+  json["decisions"] = result.decisions;
   json["ranges"] = Json::object();
   for (const auto& [tensor, range] : result.choices.ranges)
-    json["ranges"][tensor] = {{"low", json_number<Json>(range.low)},
-                              {"high", json_number<Json>(range.high)},
-                              {"rule", range.rule}};
+    json["ranges"][tensor] = {
+        {"low", json_number(range.low)}, {"high", json_number(range.high)}, {"rule", range.rule}};
   json["held_back"] = result.held_back ? held_back_json(*result.held_back) : Json(nullptr);
   return json_text(json);
 }

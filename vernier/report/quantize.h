@@ -15,6 +15,14 @@ struct QuantizeFiles {
   std::int64_t source_bytes = 0, quantized_bytes = 0;
 };
 
+template <typename Json>
+void to_json(Json& json, const QuantizeFiles& files) {
+  json = {{"quantized", files.quantized},
+          {"float", files.floating},
+          {"source_bytes", files.source_bytes},
+          {"quantized_bytes", files.quantized_bytes}};
+}
+
 struct QuantizeSubject {
   RunDescription run;
   QuantizeFiles files;

@@ -32,10 +32,6 @@ std::string storage_text(const RepairResult& result) {
       format_count(result.unsigned_weights, "weight"), result.unsigned_weights == 1 ? "is" : "are");
 }
 
-Envelope envelope_of(const RepairSubject& subject, const RepairResult& result) {
-  return {.run = subject.run, .warnings = result.warnings, .verdict = &result.verdict};
-}
-
 }  // namespace
 
 Document describe_repair(const RepairSubject& subject, const RepairResult& result) {
@@ -46,33 +42,31 @@ Document describe_repair(const RepairSubject& subject, const RepairResult& resul
       Paragraph{Cell(conclusion(subject, result), result.model ? Tone::good : Tone::fair)});
   if (result.model && result.unsigned_weights > 0)
     blocks.emplace_back(Paragraph{Cell(storage_text(result))});
-  return report_document(envelope_of(subject, result), std::move(blocks));
+  return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));
 }
 
 std::string repair_json(const RepairSubject& subject, const RepairResult& result) {
-  Json json = report_json<Json>(envelope_of(subject, result));
+  Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
   json["written"] = result.model ? Json(subject.file) : Json(nullptr);
   json["activation_quantizers"] = result.quantizers;
   json["weights"] = result.weights;
   json["unmatched_weights"] = result.unmatched_weights;
   json["unsigned_weights"] = result.model ? result.unsigned_weights : 0;
-  json["decisions"] = decisions_json<Json>(result.decisions);
+  json["decisions"] = result.decisions;
   const RepairProof& proof = result.held_back;
-  json["held_back"] = {
-      {"samples", result.held_back_samples},
-      {"shipped_sqnr_db", json_number<Json>(proof.shipped_db)},
-      {"repaired_sqnr_db", json_number<Json>(proof.repaired_db)},
-      {"gain_db", json_number<Json>(proof.gain.db)},
-      {"gain_db_interval", interval_json<Json>(proof.gain.interval)},
-      {"shipped_deployed_sqnr_db", json_number<Json>(proof.shipped_deployed_db)},
-      {"repaired_deployed_sqnr_db", json_number<Json>(proof.repaired_deployed_db)},
-      {"deployed_gain_db", json_number<Json>(proof.deployed_gain.db)},
-      {"deployed_gain_db_interval", interval_json<Json>(proof.deployed_gain.interval)}};
+  json["held_back"] = {{"samples", result.held_back_samples},
+                       {"shipped_sqnr_db", json_number(proof.shipped_db)},
+                       {"repaired_sqnr_db", json_number(proof.repaired_db)},
+                       {"gain_db", json_number(proof.gain.db)},
+                       {"gain_db_interval", proof.gain.interval},
+                       {"shipped_deployed_sqnr_db", json_number(proof.shipped_deployed_db)},
+                       {"repaired_deployed_sqnr_db", json_number(proof.repaired_deployed_db)},
+                       {"deployed_gain_db", json_number(proof.deployed_gain.db)},
+                       {"deployed_gain_db_interval", proof.deployed_gain.interval}};
   for (const OutputChange& output : proof.outputs)
-    json["held_back"]["outputs"].push_back(
-        {{"name", output.name},
-         {"shipped_sqnr_db", json_number<Json>(output.before_db)},
-         {"repaired_sqnr_db", json_number<Json>(output.after_db)}});
+    json["held_back"]["outputs"].push_back({{"name", output.name},
+                                            {"shipped_sqnr_db", json_number(output.before_db)},
+                                            {"repaired_sqnr_db", json_number(output.after_db)}});
   return json_text(json);
 }
 

@@ -35,22 +35,21 @@ std::string_view runtime_remedy_name(RuntimeRemedy::Kind kind);
 
 // {"output_name": "logits", "exact_sqnr_db": 27.3, ..., "remedy": {...} or null}
 template <typename Json>
-Json arithmetic_json(const ArithmeticLoss& loss) {
-  Json json = {{"output_name", loss.output},
-               {"exact_sqnr_db", json_number<Json>(loss.exact_db)},
-               {"as_run_sqnr_db", json_number<Json>(loss.as_run_db)},
-               {"precise_sqnr_db", optional_json<Json>(loss.precise_db)},
-               {"first_operator", nullptr},
-               {"remedy", nullptr}};
+void to_json(Json& json, const ArithmeticLoss& loss) {
+  json = {{"output_name", loss.output},
+          {"exact_sqnr_db", json_number(loss.exact_db)},
+          {"as_run_sqnr_db", json_number(loss.as_run_db)},
+          {"precise_sqnr_db", optional_json(loss.precise_db)},
+          {"first_operator", nullptr},
+          {"remedy", nullptr}};
   if (const auto& found = loss.first_operator)
     json["first_operator"] = {
-        {"node", found->node}, {"op", found->op}, {"sqnr_db", json_number<Json>(found->sqnr_db)}};
+        {"node", found->node}, {"op", found->op}, {"sqnr_db", json_number(found->sqnr_db)}};
   if (const auto& remedy = loss.remedy)
-    json["remedy"] = {{"kind", std::string(runtime_remedy_name(remedy->kind))},
+    json["remedy"] = {{"kind", runtime_remedy_name(remedy->kind)},
                       {"nodes", remedy->nodes},
-                      {"sqnr_db", json_number<Json>(remedy->sqnr_db)},
+                      {"sqnr_db", json_number(remedy->sqnr_db)},
                       {"text", runtime_remedy_text(*remedy)}};
-  return json;
 }
 
 }  // namespace vernier

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "vernier/report/decisions.h"
@@ -11,10 +10,6 @@
 
 namespace vernier {
 namespace {
-
-std::string samples_text(std::int64_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "sample" : "samples");
-}
 
 std::string gain_text(const MeasuredGain& gain) {
   if (gain.kl)
@@ -40,9 +35,7 @@ std::string label_of(const std::string& node, const NodeLabels& labels) {
 }
 
 std::string labels_text(const std::vector<std::string>& nodes, const NodeLabels& labels) {
-  std::vector<std::string> texts;
-  for (const std::string& node : nodes) texts.push_back(label_of(node, labels));
-  return fmt::format("{}", fmt::join(texts, ", "));
+  return joined(nodes, [&](const std::string& node) { return label_of(node, labels); });
 }
 
 // The precision of kept nodes: "float", or "8 bits".
@@ -64,7 +57,7 @@ Table nodes_table(const Sensitivity& sensitivity, int top) {
                           {.title = "chain", .spare = 1}},
               .note = fmt::format("{} dB as in the file, on {}; shares need not add up to 100%",
                                   format_decibels(sensitivity.output_db),
-                                  samples_text(sensitivity.ranked))};
+                                  format_count(sensitivity.ranked, "sample"))};
   if (!sensitivity.outputs.empty())
     table.note +=
         fmt::format(", the mean of the outputs' noise; {}", worst_output_text(sensitivity.outputs));
@@ -85,7 +78,7 @@ Table sets_table(const Sensitivity& sensitivity, const NodeLabels& labels) {
                           {sensitivity.kl ? "change, 95%" : "gain, 95%", Align::left},
                           {"which", Align::left}},
               .note = fmt::format("measured on {} that they were not chosen on",
-                                  samples_text(sensitivity.held_out))};
+                                  format_count(sensitivity.held_out, "sample"))};
   if (!sensitivity.keep_in_float.empty())
     table.note += changes_text(sensitivity.keep_in_float.back().gain.outputs);
   for (const FloatSet& set : sensitivity.keep_in_float)
@@ -115,8 +108,9 @@ Table flips_table(const Sensitivity& sensitivity) {
                           {"quantized"},
                           {"label"},
                           {"nodes that in float bring the answer back", Align::left}}};
-  table.note = fmt::format("the answer changed in {} of the {} looked at",
-                           sensitivity.flips_changed, samples_text(sensitivity.flips_looked_at));
+  table.note =
+      fmt::format("the answer changed in {} of the {} looked at", sensitivity.flips_changed,
+                  format_count(sensitivity.flips_looked_at, "sample"));
   if (sensitivity.flips_given > sensitivity.flips_looked_at)
     table.note += fmt::format(", the first of {}", sensitivity.flips_given);
   if (sensitivity.flips_changed > std::ssize(sensitivity.flips))

@@ -16,13 +16,9 @@ using Json = nlohmann::ordered_json;
 
 Cell decibels_cell(double value) { return {format_decibels(value), decibel_tone(value)}; }
 
-Cell percent_cell(const std::optional<double>& value, double factor) {
-  return value ? Cell(fmt::format("{:.2f}", factor * *value)) : Cell("-", Tone::faint);
-}
-
 }  // namespace
 
-Document describe_sweep(const SweepSubject& subject, const SweepResult& result) {
+Document describe_sweep(const RunDescription& run, const SweepResult& result) {
   Table table{.title = "Configurations",
               .columns = {{"precision", Align::left},
                           {"size"},
@@ -44,11 +40,13 @@ Document describe_sweep(const SweepSubject& subject, const SweepResult& result) 
         row.precision,
         format_bytes(row.bytes),
         fmt::format("{:.2f}", row.latency_ratio),
-        row.peak_bytes ? Cell(format_bytes(*row.peak_bytes)) : Cell("-", Tone::faint),
+        cell_of(row.peak_bytes, format_bytes),
         decibels_cell(row.sqnr_db),
         decibels_cell(row.deployed_sqnr_db),
-        percent_cell(row.agreement, 100)};
-    if (accuracy) cells.push_back(percent_cell(row.accuracy, 1));
+        cell_of(row.agreement, [](double share) { return fmt::format("{:.2f}", 100 * share); })};
+    if (accuracy)
+      cells.push_back(
+          cell_of(row.accuracy, [](double percent) { return fmt::format("{:.2f}", percent); }));
     if (by_kl) cells.push_back(kl_text(row.kl_mean));
     cells.push_back(row.best ? Cell("*", Tone::good) : Cell(""));
     table.rows.push_back(std::move(cells));
@@ -62,11 +60,11 @@ Document describe_sweep(const SweepSubject& subject, const SweepResult& result) 
     if (!row.failure.empty())
       blocks.emplace_back(
           Paragraph{Cell(fmt::format("{}: {}", row.precision, row.failure), Tone::fair)});
-  return report_document({.run = subject.run, .warnings = result.warnings}, std::move(blocks));
+  return report_document({.run = run, .warnings = result.warnings}, std::move(blocks));
 }
 
-std::string sweep_json(const SweepSubject& subject, const SweepResult& result) {
-  Json json = report_json<Json>({.run = subject.run, .warnings = result.warnings});
+std::string sweep_json(const RunDescription& run, const SweepResult& result) {
+  Json json = report_json<Json>({.run = run, .warnings = result.warnings});
   json["held_back_samples"] = result.held_back_samples;
   json["configurations"] = Json::array();
   for (const SweepRow& row : result.rows) {
@@ -75,13 +73,13 @@ std::string sweep_json(const SweepSubject& subject, const SweepResult& result) {
       item["failure"] = row.failure;
     } else {
       item["bytes"] = row.bytes;
-      item["latency_ratio"] = json_number<Json>(row.latency_ratio);
-      item["peak_bytes"] = optional_json<Json>(row.peak_bytes);
-      item["sqnr_db"] = json_number<Json>(row.sqnr_db);
-      item["deployed_sqnr_db"] = json_number<Json>(row.deployed_sqnr_db);
-      item["agreement"] = optional_json<Json>(row.agreement);
-      item["accuracy"] = optional_json<Json>(row.accuracy);
-      if (row.kl_mean) item["kl_mean"] = json_number<Json>(*row.kl_mean);
+      item["latency_ratio"] = json_number(row.latency_ratio);
+      item["peak_bytes"] = optional_json(row.peak_bytes);
+      item["sqnr_db"] = json_number(row.sqnr_db);
+      item["deployed_sqnr_db"] = json_number(row.deployed_sqnr_db);
+      item["agreement"] = optional_json(row.agreement);
+      item["accuracy"] = optional_json(row.accuracy);
+      if (row.kl_mean) item["kl_mean"] = json_number(*row.kl_mean);
       item["best"] = row.best;
       item["was_there"] = row.was_there;
     }

@@ -7,13 +7,9 @@
 
 namespace vernier {
 
-struct SweepSubject {
-  RunDescription run;
-};
-
-Document describe_sweep(const SweepSubject& subject, const SweepResult& result);
+Document describe_sweep(const RunDescription& run, const SweepResult& result);
 
 // Schema: docs/schemas/sweep.schema.json.
-std::string sweep_json(const SweepSubject& subject, const SweepResult& result);
+std::string sweep_json(const RunDescription& run, const SweepResult& result);
 
 }  // namespace vernier

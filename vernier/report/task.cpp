@@ -1,7 +1,6 @@
 #include "vernier/report/task.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,17 +17,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t most_classes = 20;   // a table with more classes is cut
 constexpr std::size_t worst_classes = 10;  // to this many rows
 
-std::string four_decimals(double value) {
-  return std::isfinite(value) ? fmt::format("{:.4f}", value) : std::string(nonfinite_name(value));
-}
-
-std::string signed_decimals(double value) {
-  return std::isfinite(value) ? fmt::format("{:+.4f}", value) : std::string(nonfinite_name(value));
-}
-
-Cell optional_cell(const std::optional<double>& value) {
-  return value ? Cell(four_decimals(*value)) : Cell("-", Tone::faint);
-}
+std::string four_decimals(double value) { return format_finite("{:.4f}", value); }
+std::string signed_decimals(double value) { return format_finite("{:+.4f}", value); }
 
 bool has_reference(const TaskResult& result) {
   return std::ranges::any_of(
@@ -60,11 +50,11 @@ Table metric_table(const RunDescription& run, const JudgeOptions& options,
   for (const MetricResult& metric : result.metrics) {
     std::vector<Cell> row = {metric.name, four_decimals(metric.candidate)};
     if (both) {
-      row.push_back(optional_cell(metric.reference));
+      row.push_back(cell_of(metric.reference, four_decimals));
       row.push_back(delta_cell(metric));
     }
     row.emplace_back(interval_text(metric));
-    if (has_chance) row.push_back(optional_cell(metric.chance));
+    if (has_chance) row.push_back(cell_of(metric.chance, four_decimals));
     table.rows.push_back(std::move(row));
   }
   table.note = fmt::format("percent; interval: {}bootstrap of {} draws", both ? "paired " : "",
@@ -103,7 +93,7 @@ Table class_table(const TaskResult& result) {
   for (const ClassResult& entry : classes) {
     std::vector<Cell> row = {entry.name, std::to_string(entry.support),
                              four_decimals(entry.candidate)};
-    if (both) row.push_back(optional_cell(entry.reference));
+    if (both) row.push_back(cell_of(entry.reference, four_decimals));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -126,18 +116,17 @@ std::vector<std::string> doubts(const TaskResult& result, const JudgeOptions& op
 template <typename Result>
 void add_sides(Json& json, const Result& result, const RunDescription& run) {
   const bool alone = run.candidate.empty();
-  json["candidate"] = alone ? Json(nullptr) : json_number<Json>(result.candidate);
-  json["reference"] =
-      alone ? json_number<Json>(result.candidate) : optional_json<Json>(result.reference);
+  const std::optional<double> candidate = result.candidate;
+  json["candidate"] = optional_json(alone ? std::nullopt : candidate);
+  json["reference"] = optional_json(alone ? candidate : result.reference);
 }
 
 Json metric_json(const MetricResult& metric, const RunDescription& run) {
   Json json = {{"name", metric.name}};
   add_sides(json, metric, run);
-  json.update({{"delta", optional_json<Json>(metric.delta)},
-               {"interval",
-                {json_number<Json>(metric.interval.low), json_number<Json>(metric.interval.high)}},
-               {"chance", optional_json<Json>(metric.chance)}});
+  json.update({{"delta", optional_json(metric.delta)},
+               {"interval", metric.interval},
+               {"chance", optional_json(metric.chance)}});
   return json;
 }
 
@@ -147,7 +136,7 @@ Json agreement_json(const Agreement& agreement) {
     if (name.starts_with("flipped"))
       json[name] = static_cast<std::int64_t>(value);
     else
-      json[name] = json_number<Json>(value);
+      json[name] = json_number(value);
   }
   return json;
 }
@@ -192,19 +181,16 @@ std::string task_json(const RunDescription& run, const JudgeOptions& options,
   json["allowed_difference"] = options.verdict;
   json["two_sided"] = options.two_sided;
   json["bootstrap"] = bootstrap_json(options.bootstrap);
-  json["metrics"] = Json::array();
-  for (const MetricResult& metric : result.metrics)
-    json["metrics"].push_back(metric_json(metric, run));
+  json["metrics"] = json_list<Json>(
+      result.metrics, [&](const MetricResult& metric) { return metric_json(metric, run); });
   json["agreement"] = agreement_json(result.agreement);
-  json["flipped_samples"] = Json::array();
-  for (const FlippedSample& flip : result.flipped)
-    json["flipped_samples"].push_back(flipped_json(flip));
+  json["flipped_samples"] = json_list<Json>(result.flipped, flipped_json);
   json["flipped_names"] = Json::object();
   for (const auto& [label, name] : result.flipped_names)
     json["flipped_names"][std::to_string(label)] = name;
   json["class_metric"] = result.class_metric;
-  json["classes"] = Json::array();
-  for (const ClassResult& entry : result.classes) json["classes"].push_back(class_json(entry, run));
+  json["classes"] = json_list<Json>(
+      result.classes, [&](const ClassResult& entry) { return class_json(entry, run); });
   return json_text(json);
 }
 

@@ -17,12 +17,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t most_characters = 60;  // shown of a passage in a table
 
-std::string number(double value) {
-  return std::isfinite(value) ? fmt::format("{:.6g}", value) : std::string(nonfinite_name(value));
-}
-
 std::string interval_text(const std::optional<ConfidenceInterval>& interval) {
-  return interval ? fmt::format("[{}, {}]", number(interval->low), number(interval->high)) : "-";
+  return interval ? fmt::format("[{}, {}]", format_significant(interval->low),
+                                format_significant(interval->high))
+                  : "-";
 }
 
 // The text on one line; a long text is cut to its end (`keep_end`) or its start, at whole UTF-8
@@ -45,9 +43,8 @@ Table figure_table(const TextGenerationResult& result) {
   if (both) table.columns.push_back({"reference"});
   table.columns.push_back({both ? "95% (nll: of the change)" : "95%"});
   for (const TextFigure& figure : result.figures) {
-    std::vector<Cell> row = {figure.name, number(figure.candidate)};
-    if (both)
-      row.push_back(figure.reference ? Cell(number(*figure.reference)) : Cell("-", Tone::faint));
+    std::vector<Cell> row = {figure.name, format_significant(figure.candidate)};
+    if (both) row.push_back(cell_of(figure.reference, format_significant));
     row.emplace_back(interval_text(figure.interval));
     table.rows.push_back(std::move(row));
   }
@@ -74,8 +71,8 @@ std::string arithmetic_text(const TextGenerationResult& result) {
   return fmt::format(
       "in exact arithmetic the mean KL of the first {} is {}, here {}: the rest is lost in this "
       "CPU's integer kernels, which saturate without VNNI; --exact scores what the file says",
-      format_count(arithmetic->tokens, "token"), number(arithmetic->exact_kl_mean),
-      number(arithmetic->kl_mean));
+      format_count(arithmetic->tokens, "token"), format_significant(arithmetic->exact_kl_mean),
+      format_significant(arithmetic->kl_mean));
 }
 
 Table worst_table(const TextGenerationResult& result, const TextPassages& passages) {
@@ -89,7 +86,7 @@ Table worst_table(const TextGenerationResult& result, const TextPassages& passag
   for (std::size_t i = 0; i < result.worst.size(); ++i) {
     const WorstToken& token = result.worst[i];
     const TextPassage& passage = passages.worst[i];
-    table.rows.push_back({number(token.kl), std::to_string(token.block),
+    table.rows.push_back({format_significant(token.kl), std::to_string(token.block),
                           std::to_string(token.position), one_line(passage.before, true),
                           one_line(passage.reference, false), one_line(passage.candidate, false)});
   }
@@ -114,11 +111,6 @@ Table divergence_table(const TextGenerationResult& result, const TextPassages& p
       table.rows.push_back({"", "", "candidate", one_line(passage.candidate, false)});
   }
   return table;
-}
-
-Json interval_json(const std::optional<ConfidenceInterval>& interval) {
-  if (!interval) return nullptr;
-  return {json_number<Json>(interval->low), json_number<Json>(interval->high)};
 }
 
 }  // namespace
@@ -163,38 +155,36 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
   json["seqlen"] = result.block_length;
   json["num_scored_positions"] = result.scored;
   json["num_compared_positions"] = result.compared;
-  json["metrics"] = Json::array();
-  for (const TextFigure& figure : result.figures)
-    json["metrics"].push_back({{"name", figure.name},
-                               {"candidate", json_number<Json>(figure.candidate)},
-                               {"reference", optional_json<Json>(figure.reference)},
-                               {"interval", interval_json(figure.interval)}});
+  json["metrics"] = json_list<Json>(result.figures, [&](const TextFigure& figure) {
+    return Json{{"name", figure.name},
+                {"candidate", json_number(figure.candidate)},
+                {"reference", optional_json(figure.reference)},
+                {"interval", optional_json(figure.interval)}};
+  });
   json["disagreements"] = result.disagreements;
-  json["near_ties"] = optional_json<Json>(result.near_ties);
-  json["rounding"] = optional_json<Json>(result.rounding);
+  json["near_ties"] = optional_json(result.near_ties);
+  json["rounding"] = optional_json(result.rounding);
   if (const auto& arithmetic = result.arithmetic)
-    json["arithmetic"] = {{"kl_mean", json_number<Json>(arithmetic->kl_mean)},
-                          {"exact_kl_mean", json_number<Json>(arithmetic->exact_kl_mean)},
+    json["arithmetic"] = {{"kl_mean", json_number(arithmetic->kl_mean)},
+                          {"exact_kl_mean", json_number(arithmetic->exact_kl_mean)},
                           {"tokens", arithmetic->tokens}};
   json["worst"] = Json::array();
   for (std::size_t i = 0; i < result.worst.size(); ++i) {
     const WorstToken& token = result.worst[i];
     json["worst"].push_back({{"block", token.block},
                              {"position", token.position},
-                             {"kl", json_number<Json>(token.kl)},
+                             {"kl", json_number(token.kl)},
                              {"context", passages.worst[i].before},
                              {"reference", passages.worst[i].reference},
                              {"candidate", passages.worst[i].candidate}});
   }
-  json["kl_behind_cache"] = optional_json<Json>(result.kl_behind_cache);
-  json["cache_faults"] = Json::array();
-  for (const CacheFault& fault : result.cache_faults)
-    json["cache_faults"].push_back(cache_fault_text(fault));
+  json["kl_behind_cache"] = optional_json(result.kl_behind_cache);
+  json["cache_faults"] = json_list<Json>(result.cache_faults, cache_fault_text);
   json["divergences"] = Json::array();
   for (std::size_t i = 0; i < result.divergences.size(); ++i) {
     const Divergence& divergence = result.divergences[i];
     json["divergences"].push_back({{"block", divergence.block},
-                                   {"step", optional_json<Json>(divergence.step)},
+                                   {"step", optional_json(divergence.step)},
                                    {"near_tie", divergence.near_tie},
                                    {"prompt", passages.divergences[i].before},
                                    {"reference", passages.divergences[i].reference},

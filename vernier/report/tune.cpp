@@ -97,10 +97,6 @@ std::string conclusion(const TuneSubject& subject, const TuneResult& result) {
                      range_text(subject, result), format_count(std::ssize(result.kept), "node"));
 }
 
-Envelope envelope_of(const TuneSubject& subject, const TuneResult& result) {
-  return {.run = subject.run, .warnings = result.warnings, .verdict = &result.verdict};
-}
-
 }  // namespace
 
 Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
@@ -111,39 +107,34 @@ Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
     blocks.emplace_back(Code{fmt::format("{} '{}'", subject.kept_by, fmt::join(result.kept, ","))});
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});
-  return report_document(envelope_of(subject, result), std::move(blocks));
+  return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));
 }
 
 std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
-  Json json = report_json<Json>(envelope_of(subject, result));
+  Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
   json["target"] = target_text(subject);
-  json["cost"] = std::string(tune_cost_name(subject.cost));
+  json["cost"] = tune_cost_name(subject.cost);
   json["reached"] = result.reached;
-  json["value"] = json_number<Json>(result.value);
-  if (!std::isnan(result.interval.low))
-    json["value_interval"] = interval_json<Json>(result.interval);
+  json["value"] = json_number(result.value);
+  if (!std::isnan(result.interval.low)) json["value_interval"] = result.interval;
   json["uncertain"] = result.uncertain;
   if (result.samples_to_decide) json["samples_to_decide"] = *result.samples_to_decide;
   if (result.outputs.size() > 1) {
-    json["outputs"] = figures_json<Json>(result.outputs);
+    json["outputs"] = result.outputs;
     json["worst_output"] = worst_of(result.outputs).name;
   }
-  json["base_value"] = json_number<Json>(result.base_value);
+  json["base_value"] = json_number(result.base_value);
   json["kept"] = result.kept;
-  json["groups"] = Json::array();
-  for (const SensitiveGroup& group : result.groups)
-    json["groups"].push_back({{"nodes", group.nodes},
-                              {"noise_share", json_number<Json>(group.noise_share)},
-                              {"cost", json_number<Json>(group.cost)},
-                              {"kept", group.kept}});
-  json["curve"] = Json::array();
-  for (const CurvePoint& point : result.curve)
-    json["curve"].push_back(
-        {{"kept_nodes", point.kept_nodes}, {"value", json_number<Json>(point.value)}});
-  json["files"] = {{"quantized", subject.files.quantized},
-                   {"float", subject.files.floating},
-                   {"source_bytes", subject.files.source_bytes},
-                   {"quantized_bytes", subject.files.quantized_bytes}};
+  json["groups"] = json_list<Json>(result.groups, [&](const SensitiveGroup& group) {
+    return Json{{"nodes", group.nodes},
+                {"noise_share", json_number(group.noise_share)},
+                {"cost", json_number(group.cost)},
+                {"kept", group.kept}};
+  });
+  json["curve"] = json_list<Json>(result.curve, [&](const CurvePoint& point) {
+    return Json{{"kept_nodes", point.kept_nodes}, {"value", json_number(point.value)}};
+  });
+  json["files"] = subject.files;
   return json_text(json);
 }
 

@@ -239,6 +239,13 @@ std::string doubt_text(const Doubt& doubt) {
   return "";
 }
 
+std::vector<std::string> unsaid_doubts(const Verdict& verdict) {
+  std::vector<std::string> texts;
+  if (verdict.outcome != Outcome::inconclusive)
+    std::ranges::transform(verdict.doubts, std::back_inserter(texts), doubt_text);
+  return texts;
+}
+
 Paragraph verdict_paragraph(const Verdict& verdict) {
   switch (verdict.outcome) {
     case Outcome::pass: break;

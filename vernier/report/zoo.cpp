@@ -47,11 +47,11 @@ std::string outcome_before(const ZooRow& row) {
 std::string figure_text(const std::string& metric, double value) {
   for (const Metric& known : similarity_metrics)
     if (metric.starts_with(known.name)) return format_metric(known.name, value);
-  return std::isfinite(value) ? fmt::format("{:.2f}", value) : std::string(nonfinite_name(value));
+  return format_finite("{:.2f}", value);
 }
 
 Cell figure_cell(const ZooRow& row) {
-  if (!row.figure) return {"-", Tone::faint};
+  if (!row.figure) return no_value();
   return figure_text(row.figure->metric, row.figure->value);
 }
 
@@ -97,14 +97,6 @@ std::string shown_reasons(const ZooRow& row) {
                      all > shown ? fmt::format("; and {} more", all - shown) : "");
 }
 
-std::int64_t count(const ZooResult& result, auto is) {
-  return std::ranges::count_if(result.rows, is);
-}
-
-std::int64_t count_state(const ZooResult& result, ZooState state) {
-  return count(result, [&](const ZooRow& row) { return row.state == state; });
-}
-
 // "of 12 rows 1 could not be measured, 2 FAIL"
 std::string rows_text(const ZooResult& result) {
   const std::string rows = format_count(std::ssize(result.rows), "row");
@@ -113,11 +105,12 @@ std::string rows_text(const ZooResult& result) {
   const auto add = [&](std::int64_t number, const char* what) {
     if (number > 0) parts.push_back(fmt::format("{} {}", number, what));
   };
-  add(count_state(result, ZooState::failed), "could not be measured");
-  add(count(result, [](const ZooRow& row) { return row.outcome == Outcome::fail; }), "FAIL");
-  add(count(result, [](const ZooRow& row) { return row.outcome == Outcome::inconclusive; }),
+  const auto count = [&](auto is) { return std::ranges::count_if(result.rows, is); };
+  add(std::ranges::count(result.rows, ZooState::failed, &ZooRow::state), "could not be measured");
+  add(count([](const ZooRow& row) { return row.outcome == Outcome::fail; }), "FAIL");
+  add(count([](const ZooRow& row) { return row.outcome == Outcome::inconclusive; }),
       "INCONCLUSIVE");
-  add(count_state(result, ZooState::missing), "not measured");
+  add(std::ranges::count(result.rows, ZooState::missing, &ZooRow::state), "not measured");
   return fmt::format("of {} {}", rows, fmt::join(parts, ", "));
 }
 
@@ -136,40 +129,32 @@ Table rows_table(const ZooResult& result) {
     table.rows.push_back({row.entry.model,
                           row.entry.precision,
                           {verdict_word(row) + outcome_before(row), tone_of(row)},
-                          row.figure ? Cell(row.figure->metric) : Cell("-", Tone::faint),
+                          row.figure ? Cell(row.figure->metric) : no_value(),
                           figure_cell(row),
                           delta_cell(row),
                           {state_text(row), Tone::faint}});
   return table;
 }
 
-Envelope envelope_of(const RunDescription& run, const ZooResult& result) {
-  return {.run = run, .verdict = &result.verdict};
-}
-
 Json figure_json(const std::optional<ZooFigure>& figure) {
   if (!figure) return nullptr;
   return {{"name", figure->metric},
-          {"value", json_number<Json>(figure->value)},
+          {"value", json_number(figure->value)},
           {"higher_is_better", figure->better == Better::higher}};
 }
 
 Json outcome_json(const std::optional<Outcome>& outcome) {
-  return outcome ? Json(std::string(outcome_name(*outcome))) : Json(nullptr);
+  return outcome ? Json(outcome_name(*outcome)) : Json(nullptr);
 }
 
 Json row_json(const ZooRow& row) {
-  Json json = {{"name", row_name(row.entry)},
-               {"model", row.entry.model},
-               {"precision", row.entry.precision},
-               {"command", row.entry.command},
-               {"state", std::string(zoo_state_name(row.state))},
-               {"outcome", outcome_json(row.outcome)},
-               {"pass", row.outcome == Outcome::pass},
-               {"failures", reasons_of(row)},
+  Json json = {{"name", row_name(row.entry)},          {"model", row.entry.model},
+               {"precision", row.entry.precision},     {"command", row.entry.command},
+               {"state", zoo_state_name(row.state)},   {"outcome", outcome_json(row.outcome)},
+               {"pass", row.outcome == Outcome::pass}, {"failures", reasons_of(row)},
                {"metric", figure_json(row.figure)}};
   const auto change = delta(row);
-  json["delta"] = optional_json<Json>(change);
+  json["delta"] = optional_json(change);
   json["last"] = nullptr;
   if (row.last)
     json["last"] = {{"outcome", outcome_json(row.last->outcome)},
@@ -193,14 +178,13 @@ Document describe_zoo(const RunDescription& run, const ZooResult& result) {
           Paragraph{{fmt::format("{}: {}", row_name(row.entry), reasons), tone_of(row)}});
   if (result.interrupted)
     blocks.emplace_back(Paragraph{{"interrupted: the same command goes on from here", Tone::fair}});
-  return report_document(envelope_of(run, result), std::move(blocks));
+  return report_document({.run = run, .verdict = &result.verdict}, std::move(blocks));
 }
 
 std::string zoo_json(const RunDescription& run, const ZooResult& result) {
-  Json json = report_json<Json>(envelope_of(run, result));
+  Json json = report_json<Json>({.run = run, .verdict = &result.verdict});
   json["interrupted"] = result.interrupted;
-  json["rows"] = Json::array();
-  for (const ZooRow& row : result.rows) json["rows"].push_back(row_json(row));
+  json["rows"] = json_list<Json>(result.rows, row_json);
   return json_text(json);
 }
 

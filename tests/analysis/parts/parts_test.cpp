@@ -9,7 +9,7 @@
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/compare/compared_sample.h"
-#include "vernier/analysis/debug/sample_record.h"
+#include "vernier/analysis/debug/observe.h"
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/analysis/parts/part_file.h"
 #include "vernier/analysis/parts/record.h"

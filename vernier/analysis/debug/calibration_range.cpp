@@ -158,36 +158,23 @@ ValueHistogram ValueHistogram::unpacked(std::string_view bytes) {
 }
 
 RangeNoise::RangeNoise(const ValueHistogram& histogram, double steps)
-    : width_(histogram.bin_width()), first_centre_(histogram.centre(0)), steps_(steps) {
-  Moments sum;
-  for (int i = 0; i < ValueHistogram::bins; ++i) {
-    below_[static_cast<std::size_t>(i)] = sum;
-    const auto count = static_cast<double>(histogram.count(i));
-    const double centre = histogram.centre(i);
-    sum.count += count;
-    sum.values += count * centre;
-    sum.squares += count * centre * centre;
-  }
-  below_.back() = sum;
-}
-
-double RangeNoise::squared_distances(const Moments& outside, double end) {
-  return std::max(0.0, outside.squares - 2 * end * outside.values + end * end * outside.count);
-}
+    : width_(histogram.bin_width()),
+      first_centre_(histogram.centre(0)),
+      steps_(steps),
+      below_(moments_below(histogram)) {}
 
 // Bins within one bin width of an end count as inside: where their values lie is unknown.
 double RangeNoise::operator()(double low, double high) const {
   const auto index = [](double bin) {
     return static_cast<std::size_t>(std::clamp<double>(bin, 0, ValueHistogram::bins));
   };
-  const Moments& all = below_.back();
-  const Moments& below = below_[index(std::ceil((low - first_centre_) / width_ - 1))];
-  const Moments& up_to = below_[index(std::floor((high - first_centre_) / width_ + 1) + 1)];
-  const Moments above{all.count - up_to.count, all.values - up_to.values,
-                      all.squares - up_to.squares};
+  const BinMoments& all = below_.back();
+  const BinMoments& below = below_[index(std::ceil((low - first_centre_) / width_ - 1))];
+  const BinMoments& up_to = below_[index(std::floor((high - first_centre_) / width_ + 1) + 1)];
+  const BinMoments above = all - up_to;
   const double step = (high - low) / steps_;
   const double inside = all.count - below.count - above.count;
-  return squared_distances(below, low) + squared_distances(above, high) + inside * step * step / 12;
+  return below.squared_distances(low) + above.squared_distances(high) + inside * step * step / 12;
 }
 
 QuantizationNoise assess_range(const ObservedValues& observed, const ValueHistogram& histogram,

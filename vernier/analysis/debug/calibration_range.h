@@ -1,11 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "vernier/analysis/pairing/clip_range.h"
 #include "vernier/model/quantizer.h"
@@ -55,6 +56,35 @@ class ValueHistogram {
   std::array<std::uint32_t, bins> counts_{};
 };
 
+// Sums over the values of some bins, each value taken as the centre of its bin.
+struct BinMoments {
+  double count = 0, values = 0, squares = 0;
+  BinMoments operator-(const BinMoments& other) const {
+    return {count - other.count, values - other.values, squares - other.squares};
+  }
+  // The sum of the squared distances of the values from `end`.
+  double squared_distances(double end) const {
+    return std::max(0.0, squares - 2 * end * values + end * end * count);
+  }
+};
+
+// [i]: the moments of the bins before i; the last are of all bins.
+template <typename Histogram>
+std::vector<BinMoments> moments_below(const Histogram& histogram) {
+  std::vector<BinMoments> below;
+  BinMoments sum;
+  for (int bin = 0; bin < Histogram::bins; ++bin) {
+    below.push_back(sum);
+    const auto count = static_cast<double>(histogram.count(bin));
+    const double centre = histogram.centre(bin);
+    sum.count += count;
+    sum.values += count * centre;
+    sum.squares += count * centre * centre;
+  }
+  below.push_back(sum);
+  return below;
+}
+
 // The expected noise of a quantizer with `steps` steps on the values of a histogram, for any
 // calibration range.
 class RangeNoise {
@@ -65,15 +95,8 @@ class RangeNoise {
   double operator()(double low, double high) const;
 
  private:
-  // Cumulative sums over bins.
-  struct Moments {
-    double count = 0, values = 0, squares = 0;
-  };
-
-  static double squared_distances(const Moments& outside, double end);
-
   double width_, first_centre_, steps_;
-  std::array<Moments, ValueHistogram::bins + 1> below_;  // [i]: over the bins before i
+  std::vector<BinMoments> below_;
 };
 
 // Another calibration range for the same integer type, and the local SQNR gain expected from it.

@@ -1,46 +1,39 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "vernier/analysis/debug/switch_groups.h"
 
 namespace vernier {
 namespace {
 
+// Errors with a cosine above this count as parallel.
+constexpr double parallel_cosine = 0.9;
+// Nodes with a smaller share of the noise belong to no chain.
+constexpr double least_chain_share = 0.01;
 // A set is extended by each of the first units of the ranking, this many.
 constexpr std::size_t tried_at_each_step = 16;
 // This many sets of each step and size are measured on all samples.
 constexpr std::size_t finalists = 6;
 
-GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
-  GroupSet order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), score);
-  return order;
-}
-
 double finite(double value) { return std::isfinite(value) ? value : 1e300; }
 
 class SetChooser {
  public:
-  SetChooser(const SwitchedNoise& screen, const SwitchedNoise& noise,
-             const SwitchSettings& as_in_file, const SwitchSettings& better,
-             std::span<const SwitchGroup> groups, const GroupSignals& signals)
-      : screen_(screen),
-        noise_(noise),
-        as_in_file_(as_in_file),
-        better_(better),
-        groups_(groups),
-        signals_(signals) {}
+  SetChooser(const SwitchedGroups& model, const SwitchedNoise& screen, const SwitchedNoise& noise,
+             const SwitchSettings& better)
+      : model_(model), screen_(screen), noise_(noise), better_(better) {}
 
   std::vector<GroupSet> choose() {
-    const std::size_t most = std::min(advised_sizes.back(), groups_.size());
-    const GroupSet by_both = ranked(groups_.size(), [&](std::size_t i) { return removed(i); });
-    consider_prefixes(
-        ranked(groups_.size(), [&](std::size_t i) { return finite(signals_.alone_on[i]); }), most);
-    consider_prefixes(ranked(groups_.size(), [&](std::size_t i) { return gained(i); }), most);
+    const std::size_t most = std::min(advised_sizes.back(), model_.groups.size());
+    const GroupSet by_both =
+        ranked(model_.groups.size(), [&](std::size_t i) { return removed(i); });
+    consider_prefixes(ranked(model_.groups.size(),
+                             [&](std::size_t i) { return finite(model_.signals.alone_on[i]); }),
+                      most);
+    consider_prefixes(ranked(model_.groups.size(), [&](std::size_t i) { return gained(i); }), most);
     consider_prefixes(by_both, most);
     consider_prefixes(in_units(by_both), most);
     measure_candidates();
@@ -59,22 +52,22 @@ class SetChooser {
 
   // The noise that is removed if only this node is kept in float.
   double gained(std::size_t i) const {
-    const double left = signals_.off_alone[i];
-    return std::isnan(left) ? -INFINITY : finite(signals_.all_on) - finite(left);
+    const double left = model_.signals.off_alone[i];
+    return std::isnan(left) ? -INFINITY : finite(model_.signals.all_on) - finite(left);
   }
   double removed(std::size_t i) const {
     const double gain = gained(i);
-    return finite(signals_.alone_on[i]) + (std::isfinite(gain) ? gain : 0);
+    return finite(model_.signals.alone_on[i]) + (std::isfinite(gain) ? gain : 0);
   }
 
   // Groups in the order of the ranking; a chain is one unit, at the place of its first group.
   std::vector<GroupSet> units_of(const GroupSet& order) const {
     std::vector<GroupSet> units;
-    std::vector<bool> taken(groups_.size());
+    std::vector<bool> taken(model_.groups.size());
     for (const std::size_t group : order) {
       if (taken[group]) continue;
       GroupSet unit = {group};
-      for (const auto& chain : signals_.chains)
+      for (const auto& chain : model_.signals.chains)
         if (std::ranges::count(chain, group) > 0) unit = chain;
       for (const std::size_t each : unit) taken[each] = true;
       units.push_back(std::move(unit));
@@ -95,13 +88,13 @@ class SetChooser {
 
   void consider(GroupSet set) {
     std::ranges::sort(set);
-    if (!known_.contains(set)) candidates_.push_back(set);
-    known_.emplace(std::move(set), 0);
+    if (known_.insert(set).second) candidates_.push_back(std::move(set));
   }
 
   std::vector<Measured> measure(const SwitchedNoise& noise, std::span<const GroupSet> sets) const {
     std::vector<SwitchSettings> settings;
-    for (const GroupSet& set : sets) settings.push_back(with(as_in_file_, groups_, set, better_));
+    for (const GroupSet& set : sets)
+      settings.push_back(model_.with(model_.as_in_file, set, better_));
     const std::vector<OutputNoise> found = noise.measure_all(settings);
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < sets.size(); ++i)
@@ -156,24 +149,46 @@ class SetChooser {
     measure_candidates();
   }
 
+  const SwitchedGroups& model_;
   const SwitchedNoise& screen_;
   const SwitchedNoise& noise_;
-  const SwitchSettings& as_in_file_;
   const SwitchSettings& better_;
-  std::span<const SwitchGroup> groups_;
-  const GroupSignals& signals_;
-  std::map<GroupSet, int> known_;
+  std::set<GroupSet> known_;
   std::vector<GroupSet> candidates_;
   std::map<std::size_t, Measured> best_;  // by size
 };
 
 }  // namespace
 
-std::vector<GroupSet> choose_sets(const SwitchedNoise& screen, const SwitchedNoise& noise,
-                                  const SwitchSettings& as_in_file, const SwitchSettings& better,
-                                  std::span<const SwitchGroup> groups,
-                                  const GroupSignals& signals) {
-  return SetChooser(screen, noise, as_in_file, better, groups, signals).choose();
+std::vector<GroupSet> find_chains(const SwitchedGroups& model, const SwitchedNoise& noise) {
+  const GroupSignals& signals = model.signals;
+  GroupSet noisy;
+  for (std::size_t i = 0; i < model.groups.size(); ++i)
+    if (signals.alone_on[i] >= least_chain_share * signals.all_on &&
+        std::isfinite(signals.alone_on[i]))
+      noisy.push_back(i);
+  std::vector<SwitchSettings> settings;
+  for (const std::size_t group : noisy)
+    settings.push_back(model.with(model.off, {group}, model.as_in_file));
+  const std::vector<std::vector<float>> errors = noise.errors(settings);
+  std::vector<std::size_t> root(noisy.size());
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](std::size_t i) {
+    while (root[i] != i) i = root[i];
+    return i;
+  };
+  for (std::size_t i = 0; i < noisy.size(); ++i)
+    for (std::size_t j = i + 1; j < noisy.size(); ++j)
+      if (cosine(errors[i], errors[j]) > parallel_cosine) root[find(j)] = find(i);
+  std::vector<GroupSet> chains(noisy.size());
+  for (std::size_t i = 0; i < noisy.size(); ++i) chains[find(i)].push_back(noisy[i]);
+  std::erase_if(chains, [](const auto& chain) { return chain.size() < 2; });
+  return chains;
+}
+
+std::vector<GroupSet> choose_sets(const SwitchedGroups& model, const SwitchedNoise& screen,
+                                  const SwitchedNoise& noise, const SwitchSettings& better) {
+  return SetChooser(model, screen, noise, better).choose();
 }
 
 }  // namespace vernier

@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <future>
 
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/debug/diagnose.h"
 #include "vernier/analysis/debug/measure.h"
 #include "vernier/analysis/debug/plan.h"
-#include "vernier/analysis/debug/projection_rows.h"
-#include "vernier/analysis/debug/weights.h"
-#include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/evidence/switched_models.h"
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/error.h"

@@ -124,12 +124,6 @@ struct ProjectionRow {
   bool operator==(const ProjectionRow&) const = default;
 };
 
-// Indices of the originators: activations that their own quantizer damages, lowest own SQNR first.
-struct DebugAdvice {
-  std::vector<std::size_t> originators;
-  bool operator==(const DebugAdvice&) const = default;
-};
-
 // A remark that is needed to understand the numbers.
 struct DebugNote {
   enum class Kind {
@@ -152,7 +146,8 @@ struct DebugResult {
   std::vector<DebugWeight> weights;          // in graph order
   std::vector<DebugOutput> model_outputs;
   Statistics local, cumulative, weight;
-  DebugAdvice advice;
+  // Indices of the activations that their own quantizer damages, lowest own SQNR first.
+  std::vector<std::size_t> originators;
   std::optional<Sensitivity> sensitivity;  // effect of nodes on outputs; nullopt if not measured
   std::vector<ProjectionRow> projections;  // of a decoder
   std::optional<RunMap> run_map = {};      // of a decoder, for its first advice sequence

@@ -124,22 +124,13 @@ double rank(const std::optional<double>& sqnr_db) {
   return !sqnr_db ? INFINITY : std::isnan(*sqnr_db) ? -INFINITY : *sqnr_db;
 }
 
-// Indices of the rows that `wanted` accepts, lowest value first.
-template <typename Value, typename Wanted>
-std::vector<std::size_t> worst_first(const std::vector<DebugActivation>& rows, const Value& value,
-                                     const Wanted& wanted) {
+// The rows that their own quantizer damages, lowest own SQNR first.
+std::vector<std::size_t> originators(const std::vector<DebugActivation>& rows) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < rows.size(); ++i)
-    if (wanted(rows[i])) indices.push_back(i);
-  std::ranges::stable_sort(indices, {},
-                           [&](std::size_t i) { return rank(std::invoke(value, rows[i])); });
+    if (rows[i].verdict == DamageVerdict::originator) indices.push_back(i);
+  std::ranges::stable_sort(indices, {}, [&](std::size_t i) { return rank(rows[i].own_sqnr_db()); });
   return indices;
-}
-
-DebugAdvice advise(const std::vector<DebugActivation>& rows) {
-  return {.originators = worst_first(rows, &DebugActivation::own_sqnr_db, [](const auto& row) {
-            return row.verdict == DamageVerdict::originator;
-          })};
 }
 
 template <typename Row>
@@ -282,7 +273,7 @@ DebugResult diagnose(const DebugPlan& plan, const Measurements& measured,
          .reference_shape = output.reference_shape,
          .candidate_shape = output.candidate_shape,
          .kl_mean = output.kl.mean()});
-  result.advice = advise(result.activations);
+  result.originators = originators(result.activations);
   result.notes = notes_of(plan, measured, result);
   result.local = summarise(result.activations, &DebugActivation::local_sqnr_db);
   result.cumulative = summarise(result.activations, &DebugActivation::cumulative_sqnr_db);

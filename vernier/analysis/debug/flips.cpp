@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "vernier/analysis/debug/switch_groups.h"
 #include "vernier/tensor/convert.h"
@@ -37,24 +36,16 @@ double margin_of(const Tensor& output, std::int64_t answer) {
 // Searches for the groups that restore the answer of one sample.
 class FlipSearch {
  public:
-  FlipSearch(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-             std::span<const SwitchGroup> groups, std::int64_t sample, std::size_t output,
-             std::int64_t answer)
-      : noise_(noise),
-        as_in_file_(as_in_file),
-        groups_(groups),
-        sample_(sample),
-        output_(output),
-        answer_(answer) {}
+  FlipSearch(const SwitchedGroups& model, const SwitchedNoise& noise, std::int64_t sample,
+             std::size_t output, std::int64_t answer)
+      : model_(model), noise_(noise), sample_(sample), output_(output), answer_(answer) {}
 
   // One group, two groups, or as many of those that help most as needed, without unnecessary ones;
   // empty if none restore the answer.
   GroupSet find() const {
     std::vector<double> margins;
-    for (std::size_t i = 0; i < groups_.size(); ++i) margins.push_back(margin({i}));
-    GroupSet order(groups_.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return margins[i]; });
+    for (std::size_t i = 0; i < model_.groups.size(); ++i) margins.push_back(margin({i}));
+    const GroupSet order = ranked(margins.size(), [&](std::size_t i) { return margins[i]; });
     if (margins[order[0]] > 0) return {order[0]};
     const std::size_t paired = std::min(order.size(), most_paired);
     for (std::size_t i = 0; i < paired; ++i)
@@ -70,7 +61,7 @@ class FlipSearch {
 
  private:
   double margin(const GroupSet& off) const {
-    const SwitchSettings settings = with(as_in_file_, groups_, off, SwitchSetting::off());
+    const SwitchSettings settings = model_.with(model_.as_in_file, off, model_.off);
     return margin_of(noise_.outputs(sample_, settings)[output_], answer_);
   }
 
@@ -83,9 +74,8 @@ class FlipSearch {
     return set;
   }
 
+  const SwitchedGroups& model_;
   const SwitchedNoise& noise_;
-  const SwitchSettings& as_in_file_;
-  std::span<const SwitchGroup> groups_;
   std::int64_t sample_;
   std::size_t output_;
   std::int64_t answer_;
@@ -99,14 +89,13 @@ std::optional<std::int64_t> label_of(Samples& samples, std::int64_t sample) {
 
 }  // namespace
 
-void explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
-                   std::span<const SwitchGroup> groups, Samples& samples, Sensitivity& result) {
-  const SwitchSettings off(as_in_file.size(), SwitchSetting::off());
+void explain_flips(const SwitchedGroups& model, const SwitchedNoise& noise, Samples& samples,
+                   Sensitivity& result) {
   for (std::int64_t sample = 0; sample < noise.size(); ++sample) {
-    const std::vector<Tensor> real = noise.outputs(sample, off);
+    const std::vector<Tensor> real = noise.outputs(sample, model.off);
     const auto output = answering_output(real);
     if (!output) return;
-    const std::vector<Tensor> quantized = noise.outputs(sample, as_in_file);
+    const std::vector<Tensor> quantized = noise.outputs(sample, model.as_in_file);
     result.flips_looked_at = sample + 1;
     result.flips_given = samples.size();
     Flip flip{.sample = samples.number(sample),
@@ -116,9 +105,8 @@ void explain_flips(const SwitchedNoise& noise, const SwitchSettings& as_in_file,
               .label = label_of(samples, sample)};
     if (flip.real == flip.quantized) continue;
     if (++result.flips_changed > most_flips) continue;
-    for (const std::size_t group :
-         FlipSearch(noise, as_in_file, groups, sample, *output, flip.real).find())
-      flip.nodes.push_back(groups[group].node);
+    for (const std::size_t group : FlipSearch(model, noise, sample, *output, flip.real).find())
+      flip.nodes.push_back(model.groups[group].node);
     result.flips.push_back(std::move(flip));
   }
 }

@@ -44,32 +44,14 @@ constexpr std::int64_t longest_sequence = 256;
 // Limits the sequences, because the float model's logits of all of them are kept in memory.
 constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
 
-// The number of sequences to choose advice on, and to judge it on.
-struct AdviceSizes {
-  std::int64_t choosing = 0, judging = 0;
-};
-
-AdviceSizes advice_sizes(std::int64_t length, std::int64_t vocabulary,
-                         const std::optional<std::int64_t>& asked) {
-  const std::int64_t most = most_logit_bytes / (4 * length * vocabulary);
-  const auto holding = [&](std::int64_t tokens) {
-    const std::int64_t sequences =
-        std::clamp<std::int64_t>((tokens + length - 1) / length, 2, default_advice_samples);
-    return std::max<std::int64_t>(1, std::min(asked.value_or(sequences), most));
-  };
-  return {holding(choosing_tokens), holding(judging_tokens)};
-}
-
-// Advice for a decoder is chosen and judged by the KL over all tokens of whole sequences.
-struct AdviceSequences {
-  std::unique_ptr<Samples> choosing, judging;  // null if there are none
-};
-
-AdviceSequences advice_sequences(const Model& float_model, const Model& quantized_model,
-                                 InputSpec spec, const DebugOptions& options) {
-  if (!options.switches || !are_given(spec)) return {};
+// Advice for a decoder is chosen and judged by the KL over all tokens of whole sequences. Leaves
+// the inputs without samples for advice if there are none.
+void add_advice_sequences(DebugInputs& inputs, const Model& float_model,
+                          const Model& quantized_model, InputSpec spec,
+                          const DebugOptions& options) {
+  if (!options.switches || !are_given(spec)) return;
   const auto decoder = find_decoder(quantized_model, options.io.roles);
-  if (!decoder) return {};
+  if (!decoder) return;
   spec.at.clear();
   spec.whole_sequences = true;
   spec.longest_sequence = longest_sequence;
@@ -82,13 +64,20 @@ AdviceSequences advice_sequences(const Model& float_model, const Model& quantize
   };
   try {
     const std::int64_t length = make(0, 1)->sample(0).at(0).size();
-    const AdviceSizes wanted = advice_sizes(length, decoder->vocabulary, options.advice_samples);
-    const std::int64_t size = make(0, wanted.choosing + wanted.judging)->size();
-    const std::int64_t choosing = std::min(wanted.choosing, size / 2);
-    if (choosing < 1) return {};
-    return {make(0, choosing), make(choosing, wanted.judging)};
+    const std::int64_t most = most_logit_bytes / (4 * length * decoder->vocabulary);
+    const auto sequences_of = [&](std::int64_t tokens) {
+      const std::int64_t enough =
+          std::clamp<std::int64_t>((tokens + length - 1) / length, 2, default_advice_samples);
+      return std::max<std::int64_t>(1, std::min(options.advice_samples.value_or(enough), most));
+    };
+    const std::int64_t judging = sequences_of(judging_tokens);
+    const std::int64_t size = make(0, sequences_of(choosing_tokens) + judging)->size();
+    const std::int64_t choosing = std::min(sequences_of(choosing_tokens), size / 2);
+    if (choosing < 1) return;
+    inputs.advice = make(0, choosing);
+    inputs.held_out = make(choosing, judging);
   } catch (const Error&) {
-    return {};  // the file holds all inputs instead of tokens
+    inputs.advice = nullptr;  // the file holds all inputs instead of tokens
   }
 }
 
@@ -100,11 +89,10 @@ DebugInputs debug_inputs(const Model& float_model, const Model& quantized_model,
   options.real_inputs = has_real_inputs(spec);
   if (options.io.steps > 1) options.switches = false;
   DebugInputs inputs{.measured = inputs_of(float_model, quantized_model, spec, options)};
-  AdviceSequences sequences = advice_sequences(float_model, quantized_model, spec, options);
-  inputs.advice = std::move(sequences.choosing);
-  inputs.held_out = inputs.advice ? std::move(sequences.judging)
-                                  : held_out_samples(float_model, quantized_model, spec, options,
-                                                     inputs.measured.samples->size());
+  add_advice_sequences(inputs, float_model, quantized_model, spec, options);
+  if (!inputs.advice)
+    inputs.held_out = held_out_samples(float_model, quantized_model, spec, options,
+                                       inputs.measured.samples->size());
   options.advice = inputs.advice.get();
   options.held_out = inputs.held_out.get();
   return inputs;

@@ -1,16 +1,13 @@
 #include "vernier/analysis/debug/measure.h"
 
 #include <algorithm>
-#include <cmath>
 #include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "vernier/analysis/debug/sample_record.h"
 #include "vernier/analysis/decoding/fed_decoder.h"
 #include "vernier/analysis/pairing/introduced.h"
-#include "vernier/analysis/parts/record.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/runtime/ort_runner.h"

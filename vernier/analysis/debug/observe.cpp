@@ -7,6 +7,7 @@
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/metrics/value_range.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/of_values.h"
 
 namespace vernier {
 namespace {
@@ -39,12 +40,9 @@ Quantizer dynamic_quantizer(const TensorView& real) {
   const auto lowest = static_cast<float>(std::fmin(low, 0)),
              highest = static_cast<float>(std::fmax(high, 0));
   const float scale = highest > lowest ? (highest - lowest) / 255 : 1;
-  Quantizer quantizer{.scale = make_tensor("", DType::f32, {}),
-                      .zero_point = make_tensor("", DType::u8, {})};
-  elements<float>(quantizer.scale)[0] = scale;
-  elements<std::uint8_t>(*quantizer.zero_point)[0] =
-      static_cast<std::uint8_t>(std::clamp(std::nearbyint(-lowest / scale), 0.0F, 255.0F));
-  return quantizer;
+  return {.scale = scalar_tensor(DType::f32, scale),
+          .zero_point =
+              scalar_tensor(DType::u8, std::clamp(std::nearbyint(-lowest / scale), 0.0F, 255.0F))};
 }
 
 // Elements that are finite in the reference and NaN or infinite in the candidate.

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/compare/compared_sample.h"
 #include "vernier/analysis/compare/relayout.h"
 #include "vernier/analysis/debug/plan.h"
 #include "vernier/analysis/pair.h"
+#include "vernier/analysis/parts/record.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/token_scores.h"
@@ -45,6 +47,43 @@ struct SampleSums {
   std::vector<OutputSums> outputs;  // the quantized model's, then those only in the float model
   std::vector<ValueHistogram> histograms;  // of the inputs of the plan's quantizers
 };
+
+// The sums of a sample as a record.
+
+template <typename Archive>
+void fields(Archive& archive, NoiseSums& sums) {
+  archive(sums.count, sums.reference_squares, sums.difference_squares);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ObservedValues& observed) {
+  archive(observed.count, observed.low, observed.high, observed.clipped, observed.clipping_noise,
+          observed.clipped_above);
+}
+
+template <typename Archive>
+void fields(Archive& archive, TensorSums& sums) {
+  archive(sums.local, sums.intended, sums.cumulative, sums.introduced, sums.signal, sums.observed,
+          sums.nonfinite, sums.nonfinite_inputs);
+}
+
+template <typename Archive>
+void fields(Archive& archive, OutputSums& sums) {
+  archive(sums.name, sums.status, sums.cumulative, sums.nonfinite, sums.reference_shape,
+          sums.candidate_shape, sums.reference_in_place, sums.kl);
+}
+
+template <typename Archive>
+void fields(Archive& archive, ValueHistogram& histogram) {
+  std::string packed = histogram.packed();
+  archive(packed);
+  if constexpr (std::is_same_v<Archive, RecordReader>) histogram = ValueHistogram::unpacked(packed);
+}
+
+template <typename Archive>
+void fields(Archive& archive, SampleSums& sums) {
+  archive(sums.tensors, sums.order, sums.outputs, sums.histograms);
+}
 
 // Whether the sample has as many tensors and outputs as the samples before it.
 bool fits(const SampleSums& total, const SampleSums& sample);

@@ -4,14 +4,11 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <map>
 
 #include "vernier/analysis/decoding/fed_decoder.h"
-#include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/error.h"
-#include "vernier/model/graph.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {

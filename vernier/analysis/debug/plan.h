@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/analysis/pairing/lockstep.h"

@@ -1,8 +1,8 @@
-#include "vernier/analysis/debug/projection_rows.h"
-
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+
+#include "vernier/analysis/debug/diagnose.h"
 
 namespace vernier {
 namespace {

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <numeric>
 
 #include "vernier/analysis/debug/switch_groups.h"
 
@@ -156,16 +154,12 @@ std::string_view remedy_name(QuantizerRemedy::Kind kind) {
   return "";
 }
 
-std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
-                                           const SwitchedNoise& noise,
-                                           const SwitchedNoise& held_out,
-                                           const SwitchSettings& as_in_file,
-                                           std::span<const SwitchGroup> groups,
-                                           const GroupSignals& signals) {
-  GroupSet order(groups.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(),
-                           [&](std::size_t i) { return signals.alone_on[i]; });
+std::vector<QuantizerRemedy> find_remedies(const SwitchedGroups& model, const SwitchedNoise& noise,
+                                           const SwitchedNoise& held_out) {
+  const std::span<const Switch> switches = model.switches;
+  const SwitchSettings& as_in_file = model.as_in_file;
+  GroupSet order =
+      ranked(model.groups.size(), [&](std::size_t i) { return model.signals.alone_on[i]; });
   order.resize(std::min(order.size(), treated_groups));
 
   struct Treated {
@@ -175,7 +169,7 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
   std::vector<Treated> treated;
   std::map<std::string, std::size_t, std::less<>> wanted;  // switch index, by name
   for (const std::size_t group : order)
-    for (const std::size_t index : groups[group].switches) {
+    for (const std::size_t index : model.groups[group].switches) {
       if (!is_simple(switches[index]) || wanted.contains(switches[index].name)) continue;
       treated.push_back({{index}, group});
       if (switches[index].kind == Switch::Kind::activation)
@@ -201,7 +195,7 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
     else
       add_weight_changes(index, switches[index], observed[index], changes);
     for (std::size_t i = first; i < changes.size(); ++i)
-      changes[i].remedy.node = groups[group].node;
+      changes[i].remedy.node = model.groups[group].node;
   }
   const auto settings_of = [&](const Change& change) {
     SwitchSettings settings = as_in_file;
@@ -211,7 +205,7 @@ std::vector<QuantizerRemedy> find_remedies(std::span<const Switch> switches,
   std::vector<SwitchSettings> settings;
   for (const Change& change : changes) settings.push_back(settings_of(change));
   const std::vector<OutputNoise> measured = noise.measure_all(settings);
-  const std::vector<std::size_t> promising = best_of_each(changes, measured, signals.all_on);
+  const std::vector<std::size_t> promising = best_of_each(changes, measured, model.signals.all_on);
 
   settings = {as_in_file};
   for (const std::size_t i : promising) settings.push_back(settings_of(changes[i]));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "vernier/analysis/debug/switch_groups.h"
 #include "vernier/error.h"
@@ -28,13 +27,6 @@ std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std:
   return result;
 }
 
-GroupSet noisiest_first(const std::vector<double>& noise) {
-  GroupSet order(noise.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return noise[i]; });
-  return order;
-}
-
 class Pass {
  public:
   Pass(SwitchedModel model, Samples& samples, const SensitivityOptions& options)
@@ -48,9 +40,10 @@ class Pass {
     runtime.watch = Watch::none();
     runtime.threads = 1;  // each thread runs its own settings
     board_.emplace(std::move(model), runtime);
-    groups_ = group_by_node(board_->switches(), options.float_nodes);
-    on_ = board_->all(SwitchSetting::as_in_file());
-    off_ = board_->all(SwitchSetting::off());
+    model_ = {.switches = board_->switches(),
+              .groups = group_by_node(board_->switches(), options.float_nodes),
+              .as_in_file = board_->all(SwitchSetting::as_in_file()),
+              .off = board_->all(SwitchSetting::off())};
   }
 
   Sensitivity run() {
@@ -62,31 +55,35 @@ class Pass {
     const SwitchedNoise noise(*board_, read(samples_, 0, result_.ranked), threads, options_.logits);
     measure_signals(noise);
     if (result_.interrupted) return std::move(result_);
-    signals_.chains = find_chains(noise, groups_, off_, signals_);
+    model_.signals.chains = find_chains(model_, noise);
     add_nodes();
     std::optional<SwitchedNoise> all_noise;
     if (result_.ranked < result_.samples)
       all_noise.emplace(*board_, read(samples_, 0, result_.samples), threads, options_.logits);
     const SwitchedNoise& all_samples = all_noise ? *all_noise : noise;
-    if (options_.explain_flips) explain_flips(all_samples, on_, groups_, samples_, result_);
+    if (options_.explain_flips) explain_flips(model_, all_samples, samples_, result_);
 
     Samples& others = apart ? *options_.held_out : samples_;
     const std::int64_t first = apart ? 0 : result_.samples;
     result_.held_out = std::min(others.size() - first, options_.samples);
-    if (result_.held_out < fewest_for_interval || !(signals_.all_on > 0)) {
+    if (result_.held_out < fewest_for_interval || !(model_.signals.all_on > 0)) {
       result_.held_out = 0;
       return std::move(result_);
     }
     const SwitchedNoise judge(*board_, read(others, first, result_.held_out), threads,
                               options_.logits);
     add_sets(noise, all_samples, judge);
-    result_.remedies = find_remedies(board_->switches(), noise, judge, on_, groups_, signals_);
+    result_.remedies = find_remedies(model_, noise, judge);
     return std::move(result_);
   }
 
  private:
+  GroupSet noisiest_first() const {
+    return ranked(model_.groups.size(), [&](std::size_t i) { return model_.signals.alone_on[i]; });
+  }
+
   void measure_signals(const SwitchedNoise& noise) {
-    const auto count = static_cast<std::int64_t>(groups_.size());
+    const auto count = static_cast<std::int64_t>(model_.groups.size());
     std::int64_t finished = 0;
     const auto total = 2 * count;
     const auto done = [&](std::size_t now) {
@@ -94,45 +91,46 @@ class Pass {
       result_.interrupted = !options_.progress(finished + static_cast<std::int64_t>(now), total);
       return !result_.interrupted;
     };
-    const OutputNoise as_in_file = noise.measure(on_);
-    signals_.all_on = as_in_file.score();
+    const OutputNoise as_in_file = noise.measure(model_.as_in_file);
+    model_.signals.all_on = as_in_file.score();
     result_.output_db = noise_db(as_in_file.total());
     if (as_in_file.outputs.size() > 1) result_.outputs = figures_of(as_in_file);
     if (as_in_file.kl) result_.kl = as_in_file.kl_mean();
     std::vector<SwitchSettings> settings;
-    for (std::size_t i = 0; i < groups_.size(); ++i)
-      settings.push_back(with(off_, groups_, {i}, SwitchSetting::as_in_file()));
+    for (std::size_t i = 0; i < model_.groups.size(); ++i)
+      settings.push_back(model_.with(model_.off, {i}, model_.as_in_file));
     for (const OutputNoise& each : noise.measure_all(settings, done))
-      signals_.alone_on.push_back(each.score());
+      model_.signals.alone_on.push_back(each.score());
     finished = count;
-    signals_.off_alone.assign(groups_.size(), NAN);
+    model_.signals.off_alone.assign(model_.groups.size(), NAN);
     if (result_.interrupted) return;
-    GroupSet wanted = noisiest_first(signals_.alone_on);
+    GroupSet wanted = noisiest_first();
     if (2 * count * noise.size() > many_passes && wanted.size() > noisiest_nodes)
       wanted.resize(noisiest_nodes);
     settings.clear();
     for (const std::size_t i : wanted)
-      settings.push_back(with(on_, groups_, {i}, SwitchSetting::off()));
+      settings.push_back(model_.with(model_.as_in_file, {i}, model_.off));
     const std::vector<OutputNoise> measured = noise.measure_all(settings, done);
-    gain_db_.assign(groups_.size(), NAN);
+    gain_db_.assign(model_.groups.size(), NAN);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      signals_.off_alone[wanted[i]] = measured[i].score();
+      model_.signals.off_alone[wanted[i]] = measured[i].score();
       gain_db_[wanted[i]] = noise_db(measured[i].total()) - result_.output_db;
     }
   }
 
   void add_nodes() {
-    for (const std::size_t i : noisiest_first(signals_.alone_on)) {
-      NodeSensitivity row{
-          .node = groups_[i].node,
-          .op = groups_[i].op,
-          .noise_share = signals_.all_on > 0 ? signals_.alone_on[i] / signals_.all_on : 0};
-      const bool measured = !std::isnan(signals_.off_alone[i]);
+    for (const std::size_t i : noisiest_first()) {
+      NodeSensitivity row{.node = model_.groups[i].node,
+                          .op = model_.groups[i].op,
+                          .noise_share = model_.signals.all_on > 0
+                                             ? model_.signals.alone_on[i] / model_.signals.all_on
+                                             : 0};
+      const bool measured = !std::isnan(model_.signals.off_alone[i]);
       if (measured) row.gain_db = gain_db_[i];
-      if (result_.kl) row.kl_alone = signals_.alone_on[i];
-      if (result_.kl && measured) row.kl_without = signals_.off_alone[i];
-      for (std::size_t c = 0; c < signals_.chains.size(); ++c)
-        if (std::ranges::count(signals_.chains[c], i) > 0) row.chain = c + 1;
+      if (result_.kl) row.kl_alone = model_.signals.alone_on[i];
+      if (result_.kl && measured) row.kl_without = model_.signals.off_alone[i];
+      for (std::size_t c = 0; c < model_.signals.chains.size(); ++c)
+        if (std::ranges::count(model_.signals.chains[c], i) > 0) row.chain = c + 1;
       result_.nodes.push_back(std::move(row));
     }
   }
@@ -145,12 +143,12 @@ class Pass {
   // Adds sets whose gain is proven on samples that they were not chosen on.
   void add_sets(const SwitchedNoise& noise, const SwitchedNoise& all_samples,
                 const SwitchedNoise& judge) {
-    const SwitchSettings better = better_settings(board_->switches(), noise, on_);
-    if (better != off_) result_.kept_bits = 8;
-    const std::vector<GroupSet> sets =
-        choose_sets(noise, all_samples, on_, better, groups_, signals_);
-    std::vector<SwitchSettings> settings = {on_};
-    for (const GroupSet& set : sets) settings.push_back(with(on_, groups_, set, better));
+    const SwitchSettings better = better_settings(model_, noise);
+    if (better != model_.off) result_.kept_bits = 8;
+    const std::vector<GroupSet> sets = choose_sets(model_, noise, all_samples, better);
+    std::vector<SwitchSettings> settings = {model_.as_in_file};
+    for (const GroupSet& set : sets)
+      settings.push_back(model_.with(model_.as_in_file, set, better));
     const std::vector<OutputNoise> judged = judge.measure_all(settings);
     MeasuredGain shown = gain_of(judged[0], judged[0]);
     for (std::size_t i = 0; i < sets.size(); ++i) {
@@ -160,8 +158,8 @@ class Pass {
       shown = set.gain;
       GroupSet order = sets[i];
       std::ranges::stable_sort(order, std::greater(),
-                               [&](std::size_t group) { return signals_.alone_on[group]; });
-      for (const std::size_t group : order) set.nodes.push_back(groups_[group].node);
+                               [&](std::size_t group) { return model_.signals.alone_on[group]; });
+      for (const std::size_t group : order) set.nodes.push_back(model_.groups[group].node);
       result_.keep_in_float.push_back(std::move(set));
     }
   }
@@ -169,9 +167,7 @@ class Pass {
   const SensitivityOptions& options_;
   Samples& samples_;
   std::optional<Switchboard> board_;
-  std::vector<SwitchGroup> groups_;
-  SwitchSettings on_, off_;
-  GroupSignals signals_;
+  SwitchedGroups model_;
   std::vector<double> gain_db_;  // with only this group in float; NaN if not measured
   Sensitivity result_;
 };

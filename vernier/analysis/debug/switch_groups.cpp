@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "vernier/tensor/convert.h"
 
@@ -28,18 +29,18 @@ std::vector<SwitchGroup> group_by_node(std::span<const Switch> switches,
   return groups;
 }
 
-SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
-                    const GroupSet& changed, const SwitchSetting& setting) {
-  for (const std::size_t group : changed)
-    for (const std::size_t index : groups[group].switches) settings[index] = setting;
-  return settings;
-}
-
-SwitchSettings with(SwitchSettings settings, std::span<const SwitchGroup> groups,
-                    const GroupSet& changed, const SwitchSettings& others) {
+SwitchSettings SwitchedGroups::with(SwitchSettings settings, const GroupSet& changed,
+                                    const SwitchSettings& others) const {
   for (const std::size_t group : changed)
     for (const std::size_t index : groups[group].switches) settings[index] = others[index];
   return settings;
+}
+
+GroupSet ranked(std::size_t count, const std::function<double(std::size_t)>& score) {
+  GroupSet order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater(), score);
+  return order;
 }
 
 namespace {
@@ -71,14 +72,14 @@ SimulatedQuantizer in_more_bits(const TensorView& weight, const Quantizer& in_fi
 
 }  // namespace
 
-SwitchSettings better_settings(std::span<const Switch> switches, const SwitchedNoise& noise,
-                               const SwitchSettings& as_in_file) {
-  SwitchSettings better(switches.size(), SwitchSetting::off());
+SwitchSettings better_settings(const SwitchedGroups& model, const SwitchedNoise& noise) {
+  const std::span<const Switch> switches = model.switches;
+  SwitchSettings better = model.off;
   std::map<std::string, std::size_t, std::less<>> wanted;
   for (std::size_t i = 0; i < switches.size(); ++i)
     if (has_few_bits(switches[i])) wanted.emplace(switches[i].name, i);
   if (wanted.empty()) return better;
-  noise.observe_first(as_in_file, [&](const ObservedTensor& tensor) {
+  noise.observe_first(model.as_in_file, [&](const ObservedTensor& tensor) {
     const auto found = wanted.find(tensor.name);
     if (found == wanted.end()) return;
     better[found->second] =

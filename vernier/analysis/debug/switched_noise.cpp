@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/error.h"

@@ -1,15 +1,15 @@
-#include "vernier/analysis/debug/weights.h"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
+#include "vernier/analysis/debug/diagnose.h"
 #include "vernier/analysis/pairing/weight_counterpart.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/similarity.h"
 #include "vernier/model/blocks.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/of_values.h"
 
 namespace vernier {
 namespace {
@@ -72,10 +72,9 @@ Tensor quantize_channel(const TensorView& channel, DType dtype) {
   const double steps = is_signed(dtype) ? range.high : (range.high - range.low) / 2;
   float largest = 0;
   for (const float value : elements<float>(channel)) largest = std::max(largest, std::fabs(value));
-  Quantizer quantizer{.dtype = is_signed(dtype) ? dtype : DType::i8,
-                      .scale = make_tensor("", DType::f32, {})};
-  elements<float>(quantizer.scale)[0] = largest > 0 ? static_cast<float>(largest / steps) : 1.0F;
-  return fake_quantize(channel, quantizer);
+  const double scale = largest > 0 ? static_cast<float>(largest / steps) : 1;
+  return fake_quantize(channel, {.dtype = is_signed(dtype) ? dtype : DType::i8,
+                                 .scale = scalar_tensor(DType::f32, scale)});
 }
 
 // Fills in the most damaged channels, and the gain of per-channel scales.
