@@ -62,6 +62,11 @@ std::vector<double> means(const Model& model, const std::string& tensor, const B
   return sums;
 }
 
+BiasShifts shifts_of(const Model& real, const Model& wrong, const PlacementPlan& plan,
+                     const SampleRuns& runs) {
+  return find_bias_shifts(measure_means(real, plan.nodes, runs), wrong, plan.nodes, runs);
+}
+
 TEST(BiasCorrection, brings_back_the_mean_of_every_layer_not_only_of_the_first) {
   const Model real = chain(0), wrong = chain(0.1F);
   const PlacementPlan plan = place_quantizers(real, {});
@@ -70,14 +75,14 @@ TEST(BiasCorrection, brings_back_the_mean_of_every_layer_not_only_of_the_first) 
   SharedSamples shared(samples);
   std::vector<std::int64_t> all(16);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::int64_t(i);
-  const BiasShifts shifts = find_bias_shifts(real, wrong, plan.nodes, {shared, all, 2});
+  const BiasShifts shifts = shifts_of(real, wrong, plan, {shared, all, 2});
   ASSERT_EQ(shifts.size(), 3U);
   for (const char* tensor : {"m0", "m1", "m2"}) {
     const auto wanted = means(real, tensor, {}, plan), found = means(wrong, tensor, shifts, plan);
     for (std::size_t i = 0; i < wanted.size(); ++i)
       EXPECT_NEAR(found[i], wanted[i], 2e-3 * std::fabs(wanted[i])) << tensor;
   }
-  EXPECT_EQ(find_bias_shifts(real, wrong, plan.nodes, {shared, all, 1}), shifts);
+  EXPECT_EQ(shifts_of(real, wrong, plan, {shared, all, 1}), shifts);
 }
 
 TEST(BiasCorrection, what_does_not_look_promising_is_not_refined) {
@@ -97,7 +102,7 @@ TEST(BiasCorrection, what_does_not_look_promising_is_not_refined) {
   EXPECT_EQ(find_bias_shifts(means, wrong, plan.nodes, runs, keep(false)), first);
   const BiasShifts refined = find_bias_shifts(means, wrong, plan.nodes, runs, keep(true));
   EXPECT_NE(refined, first);
-  EXPECT_EQ(refined, find_bias_shifts(real, wrong, plan.nodes, runs));
+  EXPECT_EQ(refined, shifts_of(real, wrong, plan, runs));
 }
 
 TEST(BiasCorrection, nothing_is_corrected_where_nothing_differs) {
@@ -105,8 +110,7 @@ TEST(BiasCorrection, nothing_is_corrected_where_nothing_differs) {
   const PlacementPlan plan = place_quantizers(real, {});
   Fixed samples;
   SharedSamples shared(samples);
-  for (const auto& [node, shift] :
-       find_bias_shifts(real, real, plan.nodes, {shared, {0, 1, 2, 3}, 1}))
+  for (const auto& [node, shift] : shifts_of(real, real, plan, {shared, {0, 1, 2, 3}, 1}))
     for (const double each : shift) EXPECT_EQ(each, 0) << node;
 }
 

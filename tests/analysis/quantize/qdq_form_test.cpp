@@ -1,5 +1,5 @@
-#include "vernier/analysis/quantize/qdq_form.h"
 #include "tests/fixture.h"
+#include "vernier/analysis/quantize/repair.h"
 
 #include <gtest/gtest.h>
 #include <vernier_onnx.pb.h>

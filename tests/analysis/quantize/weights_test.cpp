@@ -32,12 +32,6 @@ TEST(QuantizeWeight, uint8_holds_the_same_numbers_128_higher) {
             to_f32(dequantize(plain.stored, plain.quantizer)));
 }
 
-TEST(QuantizeWeight, two_products_of_7_bits_fit_16) {
-  const StoredWeight weight =
-      quantize_weight(matrix(), {.storage = WeightStorage::int7, .axis = 0});
-  for (const double stored : to_f64(weight.stored)) EXPECT_LE(2 * 255 * std::fabs(stored), 32767);
-}
-
 TEST(QuantizeWeight, least_noise_is_never_more_than_minmax) {
   std::vector<float> values(64, 0.1F);
   values[0] = 1;

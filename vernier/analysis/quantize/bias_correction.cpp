@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/analysis/quantize/weights.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/model/graph.h"
 #include "vernier/runtime/ort_runner.h"
-#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -39,27 +39,12 @@ std::int64_t inner_of(const TensorView& tensor, const PlacedNode& node) {
   return element_count(tensor.shape.subspan(axis + 1));
 }
 
-std::vector<double> channel_means(std::span<const float> values, std::int64_t inner,
-                                  std::int64_t channels) {
-  std::vector<double> means(static_cast<std::size_t>(channels));
-  std::size_t channel = 0;
-  for (auto block = values.begin(); block != values.end(); block += inner) {
-    double& sum = means[channel];
-    for (auto value = block; value != block + inner; ++value) sum += *value;
-    channel = (channel + 1) % means.size();
-  }
-  for (double& mean : means) mean /= static_cast<double>(values.size()) / double(channels);
+std::vector<double> channel_means(std::span<const float> values, const Channels& channels) {
+  std::vector<double> means(static_cast<std::size_t>(channels.count));
+  channels.for_each([&](std::int64_t channel, std::int64_t i) { means[channel] += values[i]; });
+  for (double& mean : means)
+    mean /= static_cast<double>(values.size()) / static_cast<double>(channels.count);
   return means;
-}
-
-void add_shift(std::span<std::byte> bytes, std::int64_t inner, const std::vector<double>& shift) {
-  const std::span values(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
-  std::size_t channel = 0;
-  for (auto block = values.begin(); block != values.end(); block += inner) {
-    const auto added = static_cast<float>(shift[channel]);
-    for (auto value = block; value != block + inner; ++value) *value += added;
-    channel = (channel + 1) % shift.size();
-  }
 }
 
 // Runs a model, measures the channel means of placed nodes and corrects them on the fly.
@@ -85,9 +70,14 @@ class Measured {
       const PlacedNode& node = *found->second;
       const std::int64_t inner = inner_of(tensor, node);
       if (inner == 0 || tensor.bytes.empty()) return;
-      means[node.name] = channel_means(elements<float>(tensor), inner, node.channels);
-      if (const auto shift = shifts.find(node.name); shift != shifts.end())
-        add_shift(tensor.writable, inner, shift->second);
+      const Channels channels{node.channels, inner, tensor.size()};
+      means[node.name] = channel_means(elements<float>(tensor), channels);
+      const auto shift = shifts.find(node.name);
+      if (shift == shifts.end()) return;
+      auto* const values = reinterpret_cast<float*>(tensor.writable.data());
+      channels.for_each([&](std::int64_t channel, std::int64_t i) {
+        values[i] += static_cast<float>(shift->second[channel]);
+      });
     });
     return means;
   }
@@ -149,11 +139,6 @@ std::vector<NodeMeans> measure_means(const Model& model, std::span<const PlacedN
   parallel_for(std::ssize(means), thread_count(runs.threads),
                [&](std::int64_t i) { means[i] = measured.run(i, {}); });
   return means;
-}
-
-BiasShifts find_bias_shifts(const Model& reference, const Model& quantized,
-                            std::span<const PlacedNode> nodes, const SampleRuns& runs) {
-  return find_bias_shifts(measure_means(reference, nodes, runs), quantized, nodes, runs);
 }
 
 BiasShifts find_bias_shifts(const std::vector<NodeMeans>& reference, const Model& quantized,

@@ -24,13 +24,11 @@ std::vector<NodeMeans> measure_means(const Model& model, std::span<const PlacedN
                                      const SampleRuns& runs);
 
 // The mean difference, float minus quantized, of each output channel. `quantized` has no
-// corrections yet. A correction changes the inputs of later layers, so each layer is measured with
-// the corrections of earlier ones applied. Shifts are shrunk by their uncertainty over samples, see
-// certain_mean().
-BiasShifts find_bias_shifts(const Model& reference, const Model& quantized,
-                            std::span<const PlacedNode> nodes, const SampleRuns& runs);
-// As above, with the float model's means, which may include further nodes. After the first pass
-// shifts are refined by further passes over the samples if `is_promising` returns true for them.
+// corrections yet; `reference` are the float model's means, of further nodes too. A correction
+// changes the inputs of later layers, so each layer is measured with the corrections of earlier
+// ones applied. Shifts are shrunk by their uncertainty over samples, see certain_mean(). After the
+// first pass they are refined by further passes over the samples if `is_promising` returns true for
+// them.
 BiasShifts find_bias_shifts(
     const std::vector<NodeMeans>& reference, const Model& quantized,
     std::span<const PlacedNode> nodes, const SampleRuns& runs,

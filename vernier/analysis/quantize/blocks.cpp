@@ -164,7 +164,9 @@ class BlockPacker {
     if (largest == 0) return {1, double(middle_)};
     const BlockScale base{as_float(largest / -middle_), double(middle_)};
     if (importance_.empty()) return base;
-    return best_of(weights, first, base, {1, -1});
+    return best_of(weights, first, base, {1, -1}, [&](double factor) {
+      return BlockScale{as_float(base.scale * factor), base.zero};
+    });
   }
 
   BlockScale asymmetric_scale(std::span<const double> weights, std::int64_t first) const {
@@ -177,31 +179,18 @@ class BlockPacker {
                         std::clamp(std::nearbyint(-factor * low / scale), 0.0, double(steps_))};
     };
     if (importance_.empty()) return spread(1);
-    BlockScale best = spread(1);
+    return best_of(weights, first, spread(1), {1}, spread);
+  }
+
+  // The scale with the least error: `best`, or one that begins at start(factor) and is refined.
+  template <typename Start>
+  BlockScale best_of(std::span<const double> weights, std::int64_t first, BlockScale best,
+                     std::initializer_list<int> signs, const Start& start) const {
     double least = error_of(weights, first, best);
-    for (int i = 0; i < factors; ++i) {
-      const BlockScale tried = refined(weights, first, spread(factor(i)));
-      const double error = error_of(weights, first, tried);
-      if (error < least) {
-        least = error;
-        best = tried;
-      }
-    }
-    return best;
-  }
-
-  static double factor(int i) {
-    return least_factor + (most_factor - least_factor) * i / (factors - 1);
-  }
-
-  BlockScale best_of(std::span<const double> weights, std::int64_t first, const BlockScale& base,
-                     std::initializer_list<int> signs) const {
-    BlockScale best = base;
-    double least = error_of(weights, first, base);
     for (const int sign : signs)
       for (int i = 0; i < factors; ++i) {
-        const BlockScale tried =
-            refined(weights, first, {as_float(base.scale * sign * factor(i)), base.zero});
+        const double factor = least_factor + (most_factor - least_factor) * i / (factors - 1);
+        const BlockScale tried = refined(weights, first, start(sign * factor));
         const double error = error_of(weights, first, tried);
         if (!(error < least)) continue;
         least = error;
@@ -258,17 +247,15 @@ std::string_view block_rule_name(BlockRule rule) {
 Moments measure_moments(const Model& model, const std::vector<std::string>& tensors,
                         const SampleRuns& runs) {
   Moments moments;
-  std::map<std::string, std::mutex, std::less<>> mutexes;
-  for (const std::string& tensor : tensors) mutexes[tensor];
   std::map<std::string, std::int64_t> rows;
+  for (const std::string& tensor : tensors) moments[tensor];
   OrtRunner runner(model.clone(), {.watch = Watch::only(tensors), .exact = true, .threads = 1});
   const auto add = [&](const TensorView& tensor) {
-    const auto mutex = mutexes.find(tensor.name);
-    if (mutex == mutexes.end() || tensor.shape.empty()) return;
+    const auto found = moments.find(std::string(tensor.name));
+    if (found == moments.end() || tensor.shape.empty()) return;
     const std::vector<float> values = to_f32(tensor);
     const auto size = static_cast<std::size_t>(tensor.shape.back());
-    const std::lock_guard lock(mutex->second);
-    InputMoments& sums = moments.at(mutex->first);
+    InputMoments& sums = found->second;
     if (sums.squares.empty()) {
       sums.squares.resize(size);
       if (std::int64_t(size) <= most_products) sums.products.resize(size * size);
@@ -283,16 +270,10 @@ Moments measure_moments(const Model& model, const std::vector<std::string>& tens
         for (std::size_t j = 0; j <= i; ++j) out[j] += value * row[j];
       }
     }
-    rows[mutex->first] += std::int64_t(values.size() / std::max<std::size_t>(1, size));
+    rows[found->first] += std::int64_t(values.size() / std::max<std::size_t>(1, size));
   };
-  for (const std::string& tensor : tensors) {
-    moments[tensor];
-    rows[tensor];
-  }
   // Samples run in order, so that sums do not depend on the number of threads.
-  for (const std::int64_t index : runs.indices) {
-    runner.run(runs.samples.sample(index), [&](const ObservedTensor& tensor) { add(tensor); });
-  }
+  for (const std::int64_t index : runs.indices) runner.run(runs.samples.sample(index), add);
   for (auto& [tensor, sums] : moments) {
     const auto count = static_cast<double>(std::max<std::int64_t>(1, rows[tensor]));
     const std::size_t size = sums.squares.size();

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/analysis/progress.h"
 #include "vernier/analysis/quantize/placement.h"
 #include "vernier/analysis/quantize/ranges.h"
 #include "vernier/data/samples.h"

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <set>
 
+#include "vernier/analysis/quantize/weights.h"
 #include "vernier/model/index.h"
 #include "vernier/model/tensor_data.h"
-#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -187,16 +187,14 @@ std::vector<std::string> ChannelExtremes::tensors() const {
 void ChannelExtremes::observe(const TensorView& tensor) {
   const auto found = extremes_.find(tensor.name);
   if (found == extremes_.end() || tensor.dtype != DType::f32 || tensor.shape.size() < 2) return;
+  if (tensor.shape[1] != std::ssize(found->second)) return;
   const auto values = elements<float>(tensor);
-  const std::int64_t inner = element_count(tensor.shape.subspan(2));
+  const Channels channels{std::ssize(found->second), element_count(tensor.shape.subspan(2)),
+                          tensor.size()};
   const std::lock_guard lock(mutex_);
-  std::size_t channel = 0;
-  for (auto block = values.begin(); block != values.end(); block += inner) {
-    float& extreme = found->second[channel];
-    for (auto value = block; value != block + inner; ++value)
-      extreme = std::max(extreme, std::fabs(*value));
-    channel = (channel + 1) % found->second.size();
-  }
+  channels.for_each([&](std::int64_t channel, std::int64_t i) {
+    found->second[channel] = std::max(found->second[channel], std::fabs(values[i]));
+  });
 }
 
 std::optional<Model> equalize(const Model& model, const ChannelExtremes& extremes) {

@@ -134,7 +134,7 @@ class Placing {
       else if (options_.activations)
         quantized_[node.input(i)].insert(reader);
     }
-    describe_channels(node, constants[1], placed);
+    if (constants[1]) describe_channels(node, *constants[1], plan_.weights.back().axis, placed);
     describe_bias(node, placed);
     plan_.nodes.push_back(std::move(placed));
   }
@@ -150,18 +150,13 @@ class Placing {
     return plan_.weights.size() - 1;
   }
 
-  static void describe_channels(const NodeProto& node, const TensorProto* weight,
+  // `axis` is the weight's axis of output channels.
+  static void describe_channels(const NodeProto& node, const TensorProto& weight, int axis,
                                 PlacedNode& placed) {
-    if (!weight) return;
-    const int rank = weight->dims_size();
-    const bool image = is_op(node, "Conv") || is_op(node, "ConvTranspose");
-    placed.channel_axis = image ? 1 : -1;
-    if (is_op(node, "Conv")) placed.channels = weight->dims(0);
-    if (is_op(node, "ConvTranspose"))
-      placed.channels = weight->dims(1) * attribute_int(node, "group", 1);
-    if (is_op(node, "Gemm"))
-      placed.channels = weight->dims(attribute_int(node, "transB", 0) ? 0 : 1);
-    if (is_op(node, "MatMul") && rank == 2) placed.channels = weight->dims(1);
+    const bool transposed = is_op(node, "ConvTranspose");
+    placed.channel_axis = transposed || is_op(node, "Conv") ? 1 : -1;
+    if (axis < 0) return;
+    placed.channels = weight.dims(axis) * (transposed ? attribute_int(node, "group", 1) : 1);
   }
 
   // Whether the constant adds one value to each output channel, the last axis of its shape.

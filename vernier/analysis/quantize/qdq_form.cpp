@@ -1,4 +1,4 @@
-#include "vernier/analysis/quantize/qdq_form.h"
+#include "vernier/analysis/quantize/repair.h"
 
 #include <vernier_onnx.pb.h>
 
@@ -8,6 +8,8 @@
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/model/make_node.h"
 #include "vernier/model/real_operators.h"
+#include "vernier/tensor/convert.h"
+#include "vernier/tensor/of_values.h"
 
 namespace vernier {
 namespace {
@@ -127,10 +129,10 @@ class Rewriting {
     const auto values = graph_.value(stored);
     if (!first || first->size() != 1 || !second || !values) return std::nullopt;
     const bool has_channels = second->size() > 1;
-    Tensor scale = make_tensor("", DType::f32, has_channels ? Shape{std::ssize(*second)} : Shape{});
-    for (std::size_t i = 0; i < second->size(); ++i)
-      elements<float>(scale)[i] =
-          static_cast<float>((*first)[0]) * static_cast<float>((*second)[i]);
+    std::vector<float> scales;
+    for (const double each : *second)
+      scales.push_back(static_cast<float>((*first)[0]) * static_cast<float>(each));
+    Tensor scale = f32_tensor(has_channels ? Shape{std::ssize(scales)} : Shape{}, scales);
     const std::string name = writer_.add_constant(stored + "_scale", std::move(scale));
     return dequantized(stored, {name, ""},
                        has_channels ? std::optional(std::ssize(values->shape) - 1) : std::nullopt);

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
+#include <unordered_set>
 
+#include "vernier/analysis/parts/cpu.h"
 #include "vernier/analysis/quantize/quantizing.h"
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/name_pattern.h"
 
@@ -26,6 +28,48 @@ constexpr std::array<std::string_view, 8> integer_ops = {
 // Float operators, as ONNX Runtime's optimiser leaves or fuses them.
 constexpr std::array<std::string_view, 7> product_ops = {
     "Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul"};
+
+std::int64_t batch_norms(const Model& model) {
+  return std::ranges::count_if(model.graph().node(), [](const vernier_onnx::NodeProto& node) {
+    return is_op(node, "BatchNormalization");
+  });
+}
+
+void name_nodes(Model& model) {
+  std::unordered_set<std::string> names;
+  for (const vernier_onnx::NodeProto& node : model.graph().node()) names.insert(node.name());
+  std::unordered_set<std::string> seen;
+  for (vernier_onnx::NodeProto& node : *model.graph().mutable_node()) {
+    const std::string given = node.name();
+    if (!given.empty() && seen.insert(given).second) continue;
+    const std::string stem = given.empty() ? node_label(node) : given;
+    std::string name = stem;
+    for (int i = 1; names.contains(name); ++i) name = fmt::format("{}_{}", stem, i);
+    names.insert(name);
+    seen.insert(name);
+    node.set_name(name);
+  }
+}
+
+// Folds batch normalisation and constants, removes Identity and Dropout, infers shapes (ONNX
+// Runtime's optimiser at its basic level), and names every node. Throws Error for a model that is
+// quantized or float16.
+PreparedModel prepare(const Model& model) {
+  if (precision_of(model) == Precision::int8)
+    throw Error(
+        fmt::format("[quantize] {}: is quantized already; `vernier repair` improves it, and "
+                    "quantize takes the float model it was made from",
+                    model.name()));
+  if (precision_of(model) == Precision::fp16)
+    throw Error(fmt::format("[quantize] {}: is float16; give the float32 model it was made from",
+                            model.name()));
+  PreparedModel prepared{.model = optimize(model, Optimization::basic),
+                         .nodes_before = model.graph().node_size()};
+  prepared.nodes_after = prepared.model.graph().node_size();
+  prepared.batch_norms = batch_norms(model) - batch_norms(prepared.model);
+  name_nodes(prepared.model);
+  return prepared;
+}
 
 }  // namespace
 
@@ -163,10 +207,6 @@ void Quantizing::keep_in_float(std::vector<std::string> nodes) {
   plan_ = plan_keeping(std::move(nodes));
 }
 
-void Quantizing::change_choices(const std::function<void(QuantizationChoices&)>& change) {
-  change(choices_);
-}
-
 void Quantizing::keep_in_8_bits() {
   for (const std::string& pattern : options_.keep_8bit) {
     bool found = false;
@@ -295,15 +335,8 @@ TargetCpu parse_target_cpu(std::string_view name) {
 }
 
 bool saturates_here() {
-#if defined(__x86_64__)
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("flags"))
-      return line.find("avx512_vnni") == line.npos && line.find("avx_vnni") == line.npos;
-  return true;
-#else
-  return false;
-#endif
+  const std::string kind = cpu_kind();
+  return kind.starts_with("x86-64") && kind.find("vnni") == kind.npos;
 }
 
 WeightStorage weight_storage(TargetCpu target) {
@@ -334,6 +367,21 @@ SampleParts split_samples(std::int64_t count, bool choose) {
       parts.calibration.push_back(i);
   }
   return parts;
+}
+
+void require_choosing(std::string_view operation, const SampleParts& parts,
+                      const Samples& samples) {
+  if (parts.choosing.empty())
+    throw Error(
+        fmt::format("[{}] {} samples are too few to choose and judge by; give at least 16, better "
+                    "128 or more",
+                    operation, samples.size()));
+}
+
+void require_float(std::string_view operation, const Model& reference) {
+  if (precision_of(reference) == Precision::int8)
+    throw Error(fmt::format("[{}] --reference {}: is quantized; give the float model", operation,
+                            reference.name()));
 }
 
 QuantizeResult quantize(const Model& model, Samples* samples, const QuantizeOptions& options) {

@@ -6,7 +6,6 @@
 
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/progress.h"
-#include "vernier/analysis/quantize/prepare.h"
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
@@ -98,5 +97,9 @@ struct SampleParts {
 constexpr std::int64_t most_held_back = 128;
 constexpr std::int64_t samples_for_one_held_back = 4;
 SampleParts split_samples(std::int64_t count, bool choose);
+// Throws Error, of this operation, if there are no choosing samples.
+void require_choosing(std::string_view operation, const SampleParts& parts, const Samples& samples);
+// Throws Error if the model that --reference names is quantized.
+void require_float(std::string_view operation, const Model& reference);
 
 }  // namespace vernier

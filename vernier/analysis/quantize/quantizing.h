@@ -8,6 +8,13 @@
 
 namespace vernier {
 
+// A float model that is ready for quantizers.
+struct PreparedModel {
+  Model model;
+  std::int64_t nodes_before = 0, nodes_after = 0;
+  std::int64_t batch_norms = 0;  // folded into the operators before them
+};
+
 // The stages of quantizing a model, in order; each uses the results of those before it.
 class Quantizing {
  public:
@@ -22,7 +29,7 @@ class Quantizing {
   void calibrate_again();
   // Keeps these nodes in float, besides those that already are.
   void keep_in_float(std::vector<std::string> nodes);
-  void change_choices(const std::function<void(QuantizationChoices&)>& change);
+  void set_choices(QuantizationChoices choices) { choices_ = std::move(choices); }
   QuantizeResult finish();
 
   // The model that quantizers are inserted into: prepared, with channels scaled if that helped.

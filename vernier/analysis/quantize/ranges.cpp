@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/json.h"
@@ -16,24 +17,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double quantile_from_below(const ValueCounts& values, double share) {
+// The end of the bin at which more than this share of the values has been passed, from below or
+// from above.
+double quantile(const ValueCounts& values, double share, bool from_above) {
   const double wanted = share * static_cast<double>(values.count());
   double seen = 0;
-  for (int bin = 0; bin < ValueCounts::bins; ++bin) {
-    seen += static_cast<double>(values[bin]);
-    if (seen > wanted) return values.centre(bin) - values.bin_width() / 2;
+  for (int i = 0; i < ValueCounts::bins; ++i) {
+    const int bin = from_above ? ValueCounts::bins - 1 - i : i;
+    seen += static_cast<double>(values.count(bin));
+    if (seen > wanted)
+      return values.centre(bin) + (from_above ? values.bin_width() : -values.bin_width()) / 2;
   }
-  return values.high();
-}
-
-double quantile_from_above(const ValueCounts& values, double share) {
-  const double wanted = share * static_cast<double>(values.count());
-  double seen = 0;
-  for (int bin = ValueCounts::bins - 1; bin >= 0; --bin) {
-    seen += static_cast<double>(values[bin]);
-    if (seen > wanted) return values.centre(bin) + values.bin_width() / 2;
-  }
-  return values.low();
+  return from_above ? values.low() : values.high();
 }
 
 CalibratedRange with_zero(const ValueCounts& values, double low, double high) {
@@ -42,52 +37,32 @@ CalibratedRange with_zero(const ValueCounts& values, double low, double high) {
 
 CalibratedRange by_percentile(const ValueCounts& values, double percent) {
   const double tail = 1 - percent / 100;
-  return with_zero(values, quantile_from_below(values, tail), quantile_from_above(values, tail));
+  return with_zero(values, quantile(values, tail, false), quantile(values, tail, true));
 }
 
-// Expected quantization noise of any range, in constant time, from cumulative moments over bins.
+// Expected quantization noise of any range, in constant time.
 class ExpectedNoise {
  public:
   ExpectedNoise(const ValueCounts& values, double steps)
-      : values_(values), steps_(steps), below_(ValueCounts::bins + 1) {
-    Moments sum;
-    for (int bin = 0; bin < ValueCounts::bins; ++bin) {
-      below_[bin] = sum;
-      const auto count = static_cast<double>(values[bin]);
-      sum.count += count;
-      sum.values += count * values.centre(bin);
-      sum.squares += count * values.centre(bin) * values.centre(bin);
-    }
-    below_.back() = sum;
-  }
+      : values_(values), steps_(steps), below_(moments_below(values)) {}
 
   // Sum of squared errors: rounding errors are uniform within a step, values outside are clipped.
   double operator()(double low, double high) const {
-    const Moments below = below_[bin_of(low)], up_to = below_[bin_of(high)];
-    const Moments& all = below_.back();
+    const BinMoments &below = below_[bin_of(low)], &up_to = below_[bin_of(high)];
     const double step = (high - low) / steps_;
-    return distances(below, low) +
-           distances(
-               {all.count - up_to.count, all.values - up_to.values, all.squares - up_to.squares},
-               high) +
+    return below.squared_distances(low) + (below_.back() - up_to).squared_distances(high) +
            (up_to.count - below.count) * step * step / 12;
   }
 
  private:
-  struct Moments {
-    double count = 0, values = 0, squares = 0;
-  };
   std::size_t bin_of(double value) const {
-    const double bin = (value - values_.centre(0)) / values_.bin_width() + 0.5;
-    return static_cast<std::size_t>(std::clamp(bin, 0.0, double(ValueCounts::bins)));
-  }
-  static double distances(const Moments& outside, double end) {
-    return std::max(0.0, outside.squares - 2 * end * outside.values + end * end * outside.count);
+    return static_cast<std::size_t>(
+        std::clamp(values_.bin_at(value), 0.0, double(ValueCounts::bins)));
   }
 
   const ValueCounts& values_;
   double steps_;
-  std::vector<Moments> below_;
+  std::vector<BinMoments> below_;
 };
 
 constexpr double narrowest = 0.05, factor = 0.95;
@@ -121,16 +96,15 @@ double divergence(const ValueCounts& values, const CalibratedRange& range, int l
     return static_cast<std::size_t>(std::clamp(level, 0.0, levels - 1.0));
   };
   const auto bin_of = [&](double value) {
-    const double bin = (value - values.centre(0)) / values.bin_width() + 0.5;
-    return static_cast<int>(std::clamp(bin, 0.0, ValueCounts::bins - 1.0));
+    return static_cast<int>(std::clamp(values.bin_at(value), 0.0, ValueCounts::bins - 1.0));
   };
   const int first = bin_of(range.low), last = bin_of(std::nextafter(range.high, 0.0));
   for (int bin = 0; bin < ValueCounts::bins; ++bin) {
-    if (values[bin] == 0) continue;
-    inside[std::clamp(bin, first, last)] += static_cast<double>(values[bin]);
+    if (values.count(bin) == 0) continue;
+    inside[std::clamp(bin, first, last)] += static_cast<double>(values.count(bin));
     if (bin < first || bin > last) continue;  // clipped values do not count here
     const std::size_t level = level_of(values.centre(bin));
-    mass[level] += static_cast<double>(values[bin]);
+    mass[level] += static_cast<double>(values.count(bin));
     filled[level] += 1;
   }
   double kept = 0, sum = 0;

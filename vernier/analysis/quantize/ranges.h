@@ -28,7 +28,8 @@ class ValueCounts {
   double high() const { return high_; }
   double bin_width() const { return 2 * limit_ / bins; }
   double centre(int bin) const { return -limit_ + (bin + 0.5) * bin_width(); }
-  std::int64_t operator[](int bin) const { return counts_[static_cast<std::size_t>(bin)]; }
+  double bin_at(double value) const { return (value - centre(0)) / bin_width() + 0.5; }
+  std::int64_t count(int bin) const { return counts_[static_cast<std::size_t>(bin)]; }
 
  private:
   void widen_to(double limit);

@@ -7,10 +7,8 @@
 
 #include "vernier/analysis/evidence/bias_evidence.h"
 #include "vernier/analysis/evidence/weight_evidence.h"
-#include "vernier/analysis/quantize/qdq_form.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/error.h"
-#include "vernier/model/precision.h"
 
 namespace vernier {
 namespace {
@@ -90,9 +88,7 @@ Model with_pairs(const Model& candidate, const Model& reference) {
 
 RepairResult repair(const Model& shipped_model, const Model& reference, Samples& samples,
                     const RepairOptions& options) {
-  if (precision_of(reference) == Precision::int8)
-    throw Error(fmt::format("[repair] --reference {}: is quantized; give the float model",
-                            reference.name()));
+  require_float("repair", reference);
   const Model candidate = with_pairs(shipped_model, reference);
   const ModelIndex candidate_index(candidate), reference_index(reference);
   const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
@@ -102,11 +98,7 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
         candidate.name()));
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
-  if (parts.choosing.empty())
-    throw Error(
-        fmt::format("[repair] {} samples are too few to choose and judge by; give at least 16, "
-                    "better 128 or more",
-                    samples.size()));
+  require_choosing("repair", parts, samples);
   RepairResult result{.quantizers = std::ssize(shipped.activations),
                       .weights = std::ssize(shipped.nodes),
                       .choosing_samples = std::ssize(parts.choosing),

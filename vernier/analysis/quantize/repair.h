@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vernier/analysis/quantize/quantize.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -39,6 +40,12 @@ struct RepairResult {
   std::vector<std::string> warnings;
   bool interrupted = false;
 };
+
+// Rewrites a model to Q-DQ form with the same quantizers, weights and biases: QOperator nodes, and
+// nodes that move integers between a QuantizeLinear and a DequantizeLinear, become float operators
+// between Q-DQ pairs. Tensors are named as ONNX Runtime's quantizer names them. nullopt if the
+// model has no such nodes, or one that cannot be rewritten.
+std::optional<Model> in_qdq_form(const ModelIndex& model);
 
 // The model that repair and tune change: the candidate, or, if it has QOperator nodes, its Q-DQ
 // form with the scales that its biases were stored for.

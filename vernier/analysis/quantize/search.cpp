@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <memory>
 
 #include "vernier/analysis/quantize/bias_correction.h"
@@ -56,9 +55,9 @@ class Search {
 
   bool may_score() const { return subject_.go_on(); }
 
-  // Applies the choices if their gain is proven.
-  bool consider(std::string choice, std::string subject, QuantizationChoices choices,
-                OutputScore scored) {
+  // Scores the choices, and applies them if their gain is proven.
+  bool consider(std::string choice, std::string subject, QuantizationChoices choices) {
+    OutputScore scored = score(choices);
     Decision decision = decide(std::move(choice), best_, scored);
     decision.subject = std::move(subject);
     result_.decisions.push_back(std::move(decision));
@@ -73,8 +72,7 @@ class Search {
     if (!may_score()) return;
     QuantizationChoices tried = result_.choices;
     change(tried);
-    OutputScore scored = score(tried);
-    consider(name, "", std::move(tried), std::move(scored));
+    consider(name, "", std::move(tried));
   }
 
   void choose_for_all(std::span<const RangeRule> rules) {
@@ -195,8 +193,7 @@ class Search {
         reference_means(), subject_.write(corrected), subject_.nodes, correction_runs(),
         [&](const BiasShifts& shifts) { return is_promising(corrected, shifts); });
     if (corrected.shifts.empty()) return;
-    OutputScore scored = score(corrected);
-    consider("bias correction", "", std::move(corrected), std::move(scored));
+    consider("bias correction", "", std::move(corrected));
   }
 
   // Removes the mean error that is left at the output. No layer follows that this would affect.
@@ -213,8 +210,7 @@ class Search {
       shift.resize(added.size());
       std::ranges::transform(shift, added, shift.begin(), std::plus{});
     }
-    OutputScore scored = score(corrected);
-    consider("bias correction", last->name, std::move(corrected), std::move(scored));
+    consider("bias correction", last->name, std::move(corrected));
   }
 
   // For each tensor, chooses the range with the least noise if that tensor alone is quantized: few
@@ -239,8 +235,7 @@ class Search {
     }
     std::ranges::sort(noise_alone_, std::greater{});
     if (!may_score() || tried.ranges == result_.choices.ranges) return;
-    OutputScore scored = score(tried);
-    consider("ranges: each tensor by itself", "", std::move(tried), std::move(scored));
+    consider("ranges: each tensor by itself", "", std::move(tried));
   }
 
   // Adds the range in use first.
@@ -287,8 +282,7 @@ class Search {
     QuantizationChoices tried = result_.choices;
     std::string name = fmt::format("range: {}", range.rule);
     tried.ranges[tensor] = std::move(range);
-    OutputScore scored = score(tried);
-    return consider(std::move(name), tensor, std::move(tried), std::move(scored));
+    return consider(std::move(name), tensor, std::move(tried));
   }
 
   void choose_ranges_by_tensor() {

@@ -3,15 +3,12 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/model/make_node.h"
 #include "vernier/model/quantization.h"
-#include "vernier/model/real_operators.h"
-#include "vernier/runtime/exact.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {

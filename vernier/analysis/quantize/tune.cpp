@@ -16,6 +16,18 @@
 namespace vernier {
 namespace {
 
+void require_direction(const std::string& text, const Limit& target) {
+  const bool more_is_better = target.metric == "sqnr_db" || target.metric == "agreement";
+  const bool asks_for_more = operator_text(target).starts_with('>');
+  if (more_is_better != asks_for_more)
+    throw Error(fmt::format("[tune] --target '{}': {} is better the {} it is; pass '{}{}{}'", text,
+                            target.metric, more_is_better ? "larger" : "smaller", target.metric,
+                            more_is_better ? ">" : "<", target.value));
+  if (target.metric == "agreement" && !(target.value <= 1))
+    throw Error(fmt::format(
+        "[tune] --target '{}': agreement is a share of 1, as in 'agreement>0.99'", text));
+}
+
 // The plan with only these nodes quantized.
 PlacementPlan only(const PlacementPlan& plan, const std::set<std::size_t>& nodes) {
   PlacementPlan result;
@@ -61,7 +73,7 @@ class Tuning {
  public:
   Tuning(const Model& model, Samples& samples, const TuneOptions& options)
       : options_(options), quantizing_(model, &samples, set_choosing_apart(options_.quantize)) {
-    require_choosing(quantizing_.parts(), samples);
+    require_choosing("tune", quantizing_.parts(), samples);
   }
 
   TuneResult run() {
@@ -91,25 +103,26 @@ class Tuning {
   }
 
  private:
-  Model write(const std::vector<std::string>& kept) {
-    QuantizationChoices choices = quantizing_.choices();
+  Model write(const std::vector<std::string>& kept) const {
     if (options_.fallback == TuneFallback::floating)
-      return quantizing_.write(quantizing_.plan_keeping(kept), choices);
-    if (options_.fallback == TuneFallback::bits16)
-      widen(choices, kept);
-    else
-      choices.weight_bits = wide_weights(kept);
-    return quantizing_.write(quantizing_.plan(), std::move(choices));
+      return quantizing_.write(quantizing_.plan_keeping(kept), quantizing_.choices());
+    return quantizing_.write(quantizing_.plan(), choices_keeping(kept));
   }
 
-  // Sets 16 bits for the inputs and outputs of these nodes.
-  void widen(QuantizationChoices& choices, const std::vector<std::string>& kept) const {
+  // The choices with more bits for these nodes: for their inputs and outputs, or for their weights.
+  QuantizationChoices choices_keeping(const std::vector<std::string>& kept) const {
+    QuantizationChoices choices = quantizing_.choices();
+    if (options_.fallback == TuneFallback::weights8) {
+      choices.weight_bits = wide_weights(kept);
+      return choices;
+    }
     choices.activation_bits = wide_tensors(kept);
     for (const auto& [tensor, bits] : choices.activation_bits)
       if (const auto range = choices.ranges.find(tensor); range != choices.ranges.end() &&
                                                           range_rule_of(range->second) &&
                                                           choices.precision.activation_bits == 8)
         range->second = with_margin(range->second);
+    return choices;
   }
 
   std::map<std::string, int> wide_tensors(const std::vector<std::string>& kept) const {
@@ -145,14 +158,10 @@ class Tuning {
   }
 
   TuneResult finish(TuneResult result) {
-    if (options_.fallback == TuneFallback::bits16)
-      quantizing_.change_choices(
-          [&](QuantizationChoices& choices) { widen(choices, result.kept); });
-    else if (options_.fallback == TuneFallback::weights8)
-      quantizing_.change_choices(
-          [&](QuantizationChoices& choices) { choices.weight_bits = wide_weights(result.kept); });
-    else
+    if (options_.fallback == TuneFallback::floating)
       quantizing_.keep_in_float(result.kept);
+    else
+      quantizing_.set_choices(choices_keeping(result.kept));
     // Nodes that search() kept in float are reported as kept, too.
     result.kept.insert(result.kept.begin(), quantizing_.kept().begin(), quantizing_.kept().end());
     QuantizeResult quantized = quantizing_.finish();
@@ -170,13 +179,6 @@ class Tuning {
 
 }  // namespace
 
-void require_choosing(const SampleParts& parts, const Samples& samples) {
-  if (!parts.choosing.empty()) return;
-  throw Error(fmt::format(
-      "[tune] {} samples are too few to choose and judge by; give at least 16, better 128 or more",
-      samples.size()));
-}
-
 std::string_view tune_cost_name(TuneCost cost) {
   switch (cost) {
     case TuneCost::nodes: return "nodes";
@@ -190,22 +192,6 @@ TuneCost parse_tune_cost(std::string_view name) {
     if (tune_cost_name(cost) == name) return cost;
   throw Error(fmt::format("[tune] --cost {}: expected nodes, bytes or latency", name));
 }
-
-namespace {
-
-void require_direction(const std::string& text, const Limit& target) {
-  const bool more_is_better = target.metric == "sqnr_db" || target.metric == "agreement";
-  const bool asks_for_more = operator_text(target).starts_with('>');
-  if (more_is_better != asks_for_more)
-    throw Error(fmt::format("[tune] --target '{}': {} is better the {} it is; pass '{}{}{}'", text,
-                            target.metric, more_is_better ? "larger" : "smaller", target.metric,
-                            more_is_better ? ">" : "<", target.value));
-  if (target.metric == "agreement" && !(target.value <= 1))
-    throw Error(fmt::format(
-        "[tune] --target '{}': agreement is a share of 1, as in 'agreement>0.99'", text));
-}
-
-}  // namespace
 
 Limit parse_target(const std::string& text) {
   const std::vector<std::string> metrics = {"sqnr_db", "agreement", "top1_accuracy_drop",

@@ -88,7 +88,4 @@ Model keep_nodes(const Model& candidate, const Model& reference,
 bool can_keep_nodes(const Model& candidate, const Model& reference,
                     const std::vector<std::string>& nodes);
 
-// Throws Error if there are no choosing samples.
-void require_choosing(const SampleParts& parts, const Samples& samples);
-
 }  // namespace vernier

@@ -75,16 +75,6 @@ Verdict verdict_of_target(const Limit& target, const TargetValue& measured) {
   return make_verdict({limit}, judge({&limit, 1}, subjects));
 }
 
-double cosine(const std::vector<float>& first, const std::vector<float>& second) {
-  double product = 0, squares = 0, other_squares = 0;
-  for (std::size_t i = 0; i < std::min(first.size(), second.size()); ++i) {
-    product += double(first[i]) * second[i];
-    squares += double(first[i]) * first[i];
-    other_squares += double(second[i]) * second[i];
-  }
-  return squares > 0 && other_squares > 0 ? product / std::sqrt(squares * other_squares) : 0;
-}
-
 class TuneSearch {
  public:
   TuneSearch(const TunedModel& model, const Limit& target)

@@ -7,7 +7,6 @@
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/analysis/quantize/tune_search.h"
 #include "vernier/error.h"
-#include "vernier/model/precision.h"
 
 namespace vernier {
 namespace {
@@ -62,17 +61,11 @@ bool has_float_weight(const Shipped& shipped, const ShippedQuantizers::Node& nod
          });
 }
 
-void require_float(const Model& reference) {
-  if (precision_of(reference) == Precision::int8)
-    throw Error(
-        fmt::format("[tune] --reference {}: is quantized; give the float model", reference.name()));
-}
-
 }  // namespace
 
 Model keep_nodes(const Model& candidate, const Model& reference,
                  const std::vector<std::string>& nodes) {
-  require_float(reference);
+  require_float("tune", reference);
   const Shipped shipped(candidate, reference);
   for (const std::string& node : nodes)
     if (std::ranges::find(shipped.nodes, node) == shipped.nodes.end())
@@ -97,7 +90,7 @@ bool can_keep_nodes(const Model& candidate, const Model& reference,
 
 TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samples& samples,
                         const TuneShippedOptions& options) {
-  require_float(reference);
+  require_float("tune", reference);
   const Shipped shipped(shipped_model, reference);
   const std::vector<std::string>& names = shipped.nodes;
   if (names.empty())
@@ -107,7 +100,7 @@ TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samp
                     shipped_model.name()));
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
-  require_choosing(parts, samples);
+  require_choosing("tune", parts, samples);
   std::vector<std::int64_t> choosing = parts.calibration;  // nothing is calibrated
   choosing.insert(choosing.end(), parts.choosing.begin(), parts.choosing.end());
   std::ranges::sort(choosing);

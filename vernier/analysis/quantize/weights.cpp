@@ -2,22 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/of_values.h"
 
 namespace vernier {
 namespace {
 
 constexpr std::size_t few_weights = 1024;
 
-// The largest stored number of a symmetric quantizer. With 7 bits the sum of two products with 255
-// fits into 16 bits: 2 * 255 * 64 = 32640.
-double largest_stored(const WeightOptions& options) {
-  if (options.bits == 4) return 7;
-  if (options.bits == 16) return 32767;
-  return options.storage == WeightStorage::int7 ? 64 : 127;
-}
+// The largest stored number of a symmetric quantizer.
+double largest_stored(const WeightOptions& options) { return (1 << (options.bits - 1)) - 1; }
 
 DType stored_type(const WeightOptions& options) {
   if (options.bits == 4) return DType::i4;
@@ -31,19 +26,6 @@ double nearest(double value) {
   constexpr double whole = 0x1.8p52;
   return std::fabs(value) < 0x1p51 ? (value + whole) - whole : value;
 }
-
-struct Channels {
-  std::int64_t count = 1, inner = 1, size = 0;
-
-  // Calls visit(channel, element) for every element, in their order.
-  template <typename Visit>
-  void for_each(Visit visit) const {
-    for (std::int64_t element = 0; element < size;)
-      for (std::int64_t channel = 0; channel < count; ++channel)
-        for (const std::int64_t end = element + inner; element < end; ++element)
-          visit(channel, element);
-  }
-};
 
 Channels channels_of(const TensorView& weight, int axis) {
   Channels channels{.inner = weight.size(), .size = weight.size()};
@@ -102,21 +84,10 @@ std::vector<float> scales_of(std::span<const float> values, const Channels& chan
   return scales;
 }
 
-Tensor constant_of(DType dtype, std::int64_t count, bool scalar, double value) {
-  const Shape shape = scalar ? Shape{} : Shape{count};
-  Tensor values = make_tensor("", DType::f64, shape);
-  std::ranges::fill(elements<double>(values), value);
-  return convert(values, dtype);
-}
-
 }  // namespace
 
 std::string_view weight_storage_name(WeightStorage storage) {
-  switch (storage) {
-    case WeightStorage::int8: return "int8";
-    case WeightStorage::int7: return "int8, 7 bits used";
-    default: return "uint8";
-  }
+  return storage == WeightStorage::int8 ? "int8" : "uint8";
 }
 
 StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& options) {
@@ -133,11 +104,12 @@ StoredWeight quantize_weight(const TensorView& weight, const WeightOptions& opti
         std::clamp(nearest(values[i] / scales[channel]), -largest, largest) + zero);
   });
   const bool scalar = options.axis < 0;
+  const Shape shape = scalar ? Shape{} : Shape{channels.count};
   StoredWeight result{.stored = convert(stored, stored_type(options))};
   result.quantizer.dtype = stored_type(options);
-  result.quantizer.scale = make_tensor("", DType::f32, scalar ? Shape{} : Shape{channels.count});
-  std::ranges::copy(scales, elements<float>(result.quantizer.scale).begin());
-  result.quantizer.zero_point = constant_of(result.quantizer.dtype, channels.count, scalar, zero);
+  result.quantizer.scale = f32_tensor(shape, scales);
+  const std::vector<float> zeros(scales.size(), static_cast<float>(zero));
+  result.quantizer.zero_point = convert(f32_tensor(shape, zeros), result.quantizer.dtype);
   result.quantizer.axis = scalar ? 1 : options.axis;
   return result;
 }

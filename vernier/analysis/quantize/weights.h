@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,12 +9,26 @@
 namespace vernier {
 
 // How 8-bit weights are stored. On CPUs without VNNI, kernels for uint8 x int8 add pairs of
-// products in 16 bits and saturate. int7 (int8 in -64..64) and uint8 weights avoid that.
-enum class WeightStorage { int8, int7, uint8 };
+// products in 16 bits and saturate. uint8 weights avoid that.
+enum class WeightStorage { int8, uint8 };
 std::string_view weight_storage_name(WeightStorage storage);
 
 // How the scale of a channel is computed from its weights.
 enum class WeightRule { minmax, mse };
+
+// The channels of a tensor: `inner` consecutive elements of each in turn.
+struct Channels {
+  std::int64_t count = 1, inner = 1, size = 0;
+
+  // Calls visit(channel, element) for every element, in their order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (std::int64_t element = 0; element < size;)
+      for (std::int64_t channel = 0; channel < count; ++channel)
+        for (const std::int64_t end = element + inner; element < end; ++element)
+          visit(channel, element);
+  }
+};
 
 struct WeightOptions {
   int bits = 8;  // 4, 8 or 16

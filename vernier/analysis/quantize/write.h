@@ -34,10 +34,6 @@ struct QuantizationChoices {
 // The scale and zero point of an activation's quantizer, which is uint8 or uint16.
 Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symmetric = false);
 
-// Inserts Q-DQ pairs at the placed tensors and stores integer weights and int32 biases.
-Model write_static(const Model& model, const PlacementPlan& plan,
-                   const QuantizationChoices& choices);
-
 // Quantizes weights only: int8 behind DequantizeLinear. With 4 bits, weights of matrix products are
 // stored in blocks for MatMulNBits, in 8 bits if weight_bits says so.
 Model write_weight_only(const Model& model, const PlacementPlan& plan,
@@ -48,7 +44,8 @@ Model write_weight_only(const Model& model, const PlacementPlan& plan,
 Model write_dynamic(const Model& model, const PlacementPlan& plan,
                     const QuantizationChoices& choices);
 
-// Calls one of the above by precision.
+// Calls one of the above if the precision says so; else inserts Q-DQ pairs at the placed tensors
+// and stores integer weights and int32 biases.
 Model write_quantized(const Model& model, const PlacementPlan& plan,
                       const QuantizationChoices& choices);
 

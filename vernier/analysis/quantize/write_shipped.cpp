@@ -11,6 +11,7 @@
 #include "vernier/model/real_operators.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/of_values.h"
 
 namespace vernier {
 namespace {
@@ -152,14 +153,11 @@ class Writing {
     dequantize.set_input(0, writer_.add_constant(stem, std::move(result)));
     if (same_scale) return;
     const bool was_scalar = scale->shape.empty() && scales.size() == 1;
-    Tensor new_scale =
-        make_tensor("", DType::f32, was_scalar ? Shape{} : Shape{std::ssize(scales)});
-    std::ranges::copy(scales, elements<float>(new_scale).begin());
-    dequantize.set_input(1, writer_.add_constant(stem + "_scale", std::move(new_scale)));
-    if (dequantize.input_size() > 2) {
-      Tensor zero = make_tensor("", DType::i32, was_scalar ? Shape{} : Shape{std::ssize(scales)});
-      dequantize.set_input(2, writer_.add_constant(stem + "_zero_point", std::move(zero)));
-    }
+    const Shape shape = was_scalar ? Shape{} : Shape{std::ssize(scales)};
+    dequantize.set_input(1, writer_.add_constant(stem + "_scale", f32_tensor(shape, scales)));
+    if (dequantize.input_size() > 2)
+      dequantize.set_input(
+          2, writer_.add_constant(stem + "_zero_point", make_tensor("", DType::i32, shape)));
     set_axis(dequantize, was_scalar ? -1 : std::ssize(stored->shape) - 1);
   }
 
@@ -177,11 +175,6 @@ bool is_dequantize(const NodeProto* node) { return is_op_or_contrib(*node, "Dequ
 void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
                        const ShippedQuantizers& shipped,
                        const std::function<bool(const std::string& tensor)>& is_removed) {
-  const auto constant = [&](const std::string& stem, double value) {
-    Tensor tensor = make_tensor("", DType::f32, {});
-    elements<float>(tensor)[0] = static_cast<float>(value);
-    return writer.add_constant(stem, std::move(tensor));
-  };
   for (const auto& activation : shipped.activations) {
     std::map<std::string, std::string> sources;  // tensor before QuantizeLinear, by its output
     for (const int number : activation.nodes) {
@@ -201,7 +194,8 @@ void remove_quantizers(GraphWriter& writer, const GraphIndex& graph,
       const auto bound = [&](const char* op, std::optional<double> value) {
         const std::string bounded = writer.fresh_name(source + "_bounded");
         std::vector<std::string> inputs = {source};
-        if (value) inputs.push_back(constant(bounded + "_by", *value));
+        if (value)
+          inputs.push_back(writer.add_constant(bounded + "_by", scalar_tensor(DType::f32, *value)));
         writer.insert_before(number, op, inputs, {bounded});
         source = bounded;
       };

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -9,17 +8,12 @@
 #include "vernier/analysis/quantize/write.h"
 #include "vernier/model/index.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/of_values.h"
 
 namespace vernier {
 namespace {
 
 using vernier_onnx::NodeProto;
-
-Tensor scalar_of(DType dtype, double value) {
-  Tensor tensor = make_tensor("", DType::f64, {});
-  elements<double>(tensor)[0] = value;
-  return convert(tensor, dtype);
-}
 
 class StaticWriter {
  public:
@@ -184,13 +178,12 @@ class StaticWriter {
     const std::size_t count = weight_scales.size();
     const Shape shape = bias_shape(node, bias.size());
     quantizer.axis = std::max<std::int64_t>(std::ssize(shape) - 1, 0);
-    quantizer.scale =
-        make_tensor("", DType::f32,
-                    count == 1 && !per_channel_scales(node) ? Shape{} : Shape{std::ssize(bias)});
-    const auto scales = elements<float>(quantizer.scale);
+    const bool scalar = count == 1 && !per_channel_scales(node);
+    std::vector<float> scales(scalar ? 1 : bias.size());
     const double activation = activation_scale(node);
     for (std::size_t i = 0; i < scales.size(); ++i)
       scales[i] = static_cast<float>(activation) * static_cast<float>(weight_scales[i % count]);
+    quantizer.scale = f32_tensor(scalar ? Shape{} : Shape{std::ssize(bias)}, scales);
     Tensor stored = make_tensor("", DType::i32, shape);
     const auto out = elements<std::int32_t>(stored);
     for (std::size_t i = 0; i < bias.size(); ++i)
@@ -204,9 +197,8 @@ class StaticWriter {
   }
 
   void write_float_bias(const PlacedNode& node, const std::vector<double>& bias) {
-    Tensor tensor = make_tensor("", DType::f32, bias_shape(node, bias.size()));
-    std::ranges::transform(bias, elements<float>(tensor).begin(),
-                           [](double value) { return static_cast<float>(value); });
+    Tensor tensor =
+        f32_tensor(bias_shape(node, bias.size()), std::vector<float>(bias.begin(), bias.end()));
     set_bias(node, writer_.add_constant(bias_stem(node) + std::string(corrected_suffix),
                                         std::move(tensor)));
   }
@@ -232,21 +224,16 @@ Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symm
   // All values in a range too narrow for a normal float scale become zero.
   const float scale = width >= std::numeric_limits<float>::min() ? width : 1.0F;
   const double zero = std::clamp(std::nearbyint(-low / scale), 0.0, steps);
-  quantizer.scale = scalar_of(DType::f32, scale);
-  quantizer.zero_point = scalar_of(quantizer.dtype, zero);
+  quantizer.scale = scalar_tensor(DType::f32, scale);
+  quantizer.zero_point = scalar_tensor(quantizer.dtype, zero);
   return quantizer;
-}
-
-Model write_static(const Model& model, const PlacementPlan& plan,
-                   const QuantizationChoices& choices) {
-  return StaticWriter(model, plan, choices).write();
 }
 
 Model write_quantized(const Model& model, const PlacementPlan& plan,
                       const QuantizationChoices& choices) {
   if (choices.precision.dynamic) return write_dynamic(model, plan, choices);
   if (choices.precision.activation_bits == 0) return write_weight_only(model, plan, choices);
-  return write_static(model, plan, choices);
+  return StaticWriter(model, plan, choices).write();
 }
 
 }  // namespace vernier

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
-#include <algorithm>
-
 #include "vernier/analysis/quantize/graph_writer.h"
 #include "vernier/analysis/quantize/write.h"
 #include "vernier/model/index.h"
@@ -42,17 +40,6 @@ std::optional<Tensor> matrix_of(const GraphIndex& graph, const NodeProto& node,
   return value;
 }
 
-// Replaces the node by its product, plus its bias if it has one.
-void write_product(GraphWriter& writer, const NodeProto& node, int number,
-                   const std::string& product) {
-  const std::string bias = is_op(node, "Gemm") ? input_name(node, 2) : "";
-  if (bias.empty())
-    writer.insert_before(number, "Identity", {product}, {node.output(0)});
-  else
-    writer.insert_before(number, "Add", {product, bias}, {node.output(0)});
-  writer.drop(number);
-}
-
 void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const Tensor& matrix,
                   const std::string& stem, const QuantizationChoices& choices) {
   BlockOptions options = choices.blocks;
@@ -61,9 +48,9 @@ void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const 
   const auto packed = choices.packed
                           ? choices.packed->pack(stem, matrix, node.input(0), options)
                           : std::make_shared<const PackedWeight>(pack_blocks(matrix, options));
-  const bool has_bias = is_op(node, "Gemm") && !input_name(node, 2).empty();
+  const std::string bias = is_op(node, "Gemm") ? input_name(node, 2) : "";
   const std::string product =
-      has_bias ? writer.fresh_name(node.output(0) + "_product") : node.output(0);
+      bias.empty() ? node.output(0) : writer.fresh_name(node.output(0) + "_product");
   std::vector<std::string> inputs = {
       node.input(0), writer.add_constant(fmt::format("{}_Q{}", stem, options.bits), packed->packed),
       writer.add_constant(stem + "_scales", packed->scales)};
@@ -76,10 +63,8 @@ void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const 
   add_int(product_node, "N", matrix.shape[1]);
   add_int(product_node, "bits", options.bits);
   add_int(product_node, "block_size", options.block_size);
-  if (has_bias)
-    write_product(writer, node, number, product);
-  else
-    writer.drop(number);
+  if (!bias.empty()) writer.insert_before(number, "Add", {product, bias}, {node.output(0)});
+  writer.drop(number);
 }
 
 StoredWeight store(const Model& model, const GraphIndex& graph, const PlacedWeight& weight,
