@@ -17,6 +17,18 @@ TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
 
 
+# What GELUs compute that have no attribute for it.
+LIBRARIES = ("timm", "transformers")
+GELUS = {
+    "GELU": "none",
+    "GELUActivation": "none",
+    "GELUTanh": "tanh",
+    "PytorchGELUTanh": "tanh",
+    "NewGELUActivation": "tanh",
+    "FastGELUActivation": "tanh",
+}
+
+
 class Leaves:
     """Also of norms with children: what they normalise is what the first child that they call is given."""
 
@@ -104,11 +116,21 @@ def constants(module):
     """The module's numbers: eps, negative_slope..."""
     if hasattr(module, "type_name") and hasattr(module, "graph"):
         return operator_numbers(module.graph)
-    return {
+    numbers = {
         key: float(value)
         for key, value in vars(module).items()
         if isinstance(value, (int, float)) and not isinstance(value, bool) and key[0] != "_"
     }
+    if approximate := gelu_form(module):
+        numbers["approximate"] = float(approximate == "tanh")
+    return numbers
+
+
+def gelu_form(module):
+    """"none" or "tanh"; None if the module is no GELU, or one that nothing is known of."""
+    if isinstance(module, torch.nn.GELU):
+        return module.approximate
+    return GELUS.get(type(module).__name__) if type(module).__module__.split(".")[0] in LIBRARIES else None
 
 
 def operator_numbers(graph):
@@ -122,6 +144,8 @@ def operator_numbers(graph):
         for name, value in {**given, **node.kwargs}.items():
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 numbers.setdefault(name, float(value))
+        if schema.name == "aten::gelu":
+            numbers["approximate"] = float(node.kwargs.get("approximate") == "tanh")
     return numbers
 
 

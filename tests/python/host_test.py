@@ -357,6 +357,20 @@ class ProgramTest(HostTest):
         host.describe([("input", "float32", [1, 2], [1, 3])])
         self.assertIn("1.weight", host.parameters())
 
+    def test_a_gelu_tells_its_form(self):
+        net = torch.nn.Sequential(torch.nn.GELU(), torch.nn.GELU("tanh")).eval()
+        path = self.folder / "gelu.pt2"
+        torch.export.save(torch.export.export(net, (torch.ones(1, 2),), strict=False), path)
+        model = """
+            from torch import nn
+
+            def model():
+                return nn.Sequential(nn.GELU(), nn.GELU("tanh"))
+        """
+        for host in (self.start(path), self.model(model)):
+            layers = host.describe([X])["layers"]
+            self.assertEqual([each["constants"]["approximate"] for each in layers], [0, 1])
+
     def test_numbers_of_a_module_are_those_of_its_operators(self):
         net = torch.nn.Sequential(torch.nn.BatchNorm1d(2, eps=0.25)).eval()
         path = self.folder / "norm.pt2"

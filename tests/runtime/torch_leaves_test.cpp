@@ -54,6 +54,10 @@ TEST_F(TorchLeavesTest, a_leaf_tells_its_type_and_the_numbers_of_its_operator) {
   EXPECT_EQ(leaf(*runner, "drop").constants.at("train"), 0);
 }
 
+TEST_F(TorchLeavesTest, a_gelu_tells_its_form) {
+  EXPECT_EQ(leaf(*watch("mnist/mnist_vit.pt"), "blocks.0.mlp.1").constants.at("approximate"), 0);
+}
+
 TEST_F(TorchLeavesTest, a_traced_identity_is_reported_as_not_captured) {
   const auto runner = watch("mnist/mnist_cnn.pt");
   EXPECT_THAT(not_captured(*runner, "layer1.0.down"), HasSubstr("unchanged"));

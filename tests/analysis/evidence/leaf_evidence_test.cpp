@@ -72,6 +72,14 @@ Model normalised(float first, float second) {
   return builder.model();
 }
 
+TEST(OtherLeaf, is_a_gelu_of_the_other_form) {
+  const WatchedTensor exact = {.name = "act", .type = "GELU", .constants = {{"approximate", 0}}};
+  const WatchedTensor tanh = {.name = "act", .type = "GELU", .constants = {{"approximate", 1}}};
+  EXPECT_EQ(find_other_leaf({{exact}}, ModelIndex(activated("Erf"))), "");
+  EXPECT_EQ(find_other_leaf({{tanh}}, ModelIndex(activated("Erf"))), "/act/Erf");
+  EXPECT_EQ(find_other_leaf({{exact}}, ModelIndex(activated("Tanh"))), "");
+}
+
 TEST(OtherLeaf, is_a_norm_with_another_epsilon) {
   const std::vector<WatchedTensor> leaves = {
       {.name = "a", .type = "LayerNorm", .constants = {{"eps", 1e-5}}},

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/analysis/evidence/gelu.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/index.h"
 #include "vernier/model/scope.h"
@@ -139,6 +140,25 @@ std::string find_other_number(std::span<const WatchedTensor> leaves, const Graph
   return "";
 }
 
+// A GELU of the other form than its leaf's, where modules are known; else the first of the form of
+// which there are more than leaves. Empty if there is none.
+std::string find_other_approximation(std::span<const WatchedTensor> leaves,
+                                     const GraphIndex& graph) {
+  std::ptrdiff_t exact = 0, tanh = 0;
+  for (const WatchedTensor& leaf : leaves)
+    if (const auto approximate = leaf_number(leaf, "approximate"))
+      ++(*approximate != 0 ? tanh : exact);
+  const NodeProto* other = find_other_gelu(exact, tanh, graph);
+  if (!other) return "";
+  for (const FoundGelu& gelu : find_gelus(graph))
+    for (const WatchedTensor& leaf : leaves)
+      if (const auto approximate = leaf_number(leaf, "approximate");
+          approximate && module_path(*gelu.node) == leaf.name &&
+          (*approximate != 0) != (gelu.form == GeluForm::tanh))
+        return node_label(*gelu.node);
+  return node_label(*other);
+}
+
 }  // namespace
 
 std::string find_other_leaf(std::span<const WatchedTensor> leaves, const ModelIndex& candidate) {
@@ -147,6 +167,7 @@ std::string find_other_leaf(std::span<const WatchedTensor> leaves, const ModelIn
     return "";
   const GraphIndex& graph = candidate.main();
   if (std::string lost = find_lost_upper_bound(leaves, graph); !lost.empty()) return lost;
+  if (std::string other = find_other_approximation(leaves, graph); !other.empty()) return other;
   for (const ExportedNumber& exported : exported_numbers)
     if (std::string other = find_other_number(leaves, graph, exported); !other.empty())
       return other;

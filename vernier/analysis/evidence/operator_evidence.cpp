@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "vernier/analysis/evidence/gelu.h"
 #include "vernier/analysis/pairing/counterpart.h"
 #include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
@@ -285,6 +286,10 @@ bool has_other_constant(const GraphIndex& expected, const NodeProto& expected_no
 
 std::string find_other_node(const ModelIndex& reference, const ModelIndex& candidate) {
   const GraphIndex &expected = reference.main(), &found = candidate.main();
+  const std::vector<FoundGelu> gelus = find_gelus(expected);
+  const auto tanh = std::ranges::count(gelus, GeluForm::tanh, &FoundGelu::form);
+  if (const NodeProto* other = find_other_gelu(std::ssize(gelus) - tanh, tanh, found))
+    return node_label(*other);
   const std::vector<const NodeProto*> wanted = computing_nodes(expected),
                                       nodes = computing_nodes(found);
   if (wanted.size() != nodes.size()) return "";

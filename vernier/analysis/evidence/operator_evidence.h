@@ -28,7 +28,7 @@ std::optional<MissingActivations> find_missing_activations(const ModelIndex& ref
 // constant than the reference's node at the same position. Synthetic inputs may never reach what
 // such a node changes (a bound, a mask), so outputs do not show it. Casts between float types and
 // constants of another type do not count. Empty if there is none, or if the sequences of operators
-// differ in more than activation functions.
+// differ in more than activation functions; the form of a GELU is compared in any case.
 std::string find_other_node(const ModelIndex& reference, const ModelIndex& candidate);
 
 }  // namespace vernier

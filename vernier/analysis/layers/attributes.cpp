@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "vernier/analysis/evidence/gelu.h"
 #include "vernier/model/tensor_data.h"
 #include "vernier/tensor/convert.h"
 
@@ -207,6 +208,45 @@ void add_axis(std::vector<OtherAttribute>& found, const Region& region, const No
                    }});
 }
 
+// Makes ONNX Runtime's own operator of that form write the tensor.
+void set_gelu(Model& model, const std::string& tensor, const std::string& input, GeluForm form) {
+  constexpr const char* domain = "com.microsoft";
+  NodeProto* node = writer_in(model.graph(), tensor);
+  if (!node) return;
+  node->set_op_type(form == GeluForm::tanh ? "FastGelu" : "Gelu");
+  node->set_domain(domain);
+  node->clear_attribute();
+  node->mutable_input()->Clear();
+  node->add_input(input);
+  auto& imports = *model.proto().mutable_opset_import();
+  if (std::ranges::find(imports, domain, &vernier_onnx::OperatorSetIdProto::domain) !=
+      imports.end())
+    return;
+  auto& import = *imports.Add();
+  import.set_domain(domain);
+  import.set_version(1);
+}
+
+// The other form of GELU, if the region computes nothing else.
+void add_gelu_form(std::vector<OtherAttribute>& found, const Region& region,
+                   const WatchedTensor& leaf) {
+  const auto approximate = leaf.constants.find("approximate");
+  if (approximate == leaf.constants.end() || region.sources.size() != 1) return;
+  const GeluForm expected = approximate->second != 0 ? GeluForm::tanh : GeluForm::exact;
+  for (const FoundGelu& gelu : find_gelus(*region.graph)) {
+    if (gelu.form == expected || std::ranges::find(region.nodes, gelu.node) == region.nodes.end())
+      continue;
+    found.push_back(
+        {.evidence = {.fact = Fact::other_attribute,
+                      .node = node_label(*gelu.node),
+                      .name = "approximate",
+                      .reference = {gelu_form_name(expected)},
+                      .candidate = {gelu_form_name(gelu.form)}},
+         .correct = [tensor = region.nodes.front()->output(0), input = region.sources.front(),
+                     expected](Model& model) { set_gelu(model, tensor, input, expected); }});
+  }
+}
+
 }  // namespace
 
 std::string attribute_text(const AttributeProto& attribute) {
@@ -239,6 +279,7 @@ std::vector<OtherAttribute> differing_constants(const Region& region, const Watc
     add_number(found, region, *node, leaf, "negative_slope", slope_of(*node));
     add_axis(found, region, *node, leaf);
   }
+  add_gelu_form(found, region, leaf);
   return found;
 }
 

@@ -22,8 +22,8 @@ struct OtherAttribute {
 // Attributes that differ between regions with the same operators.
 std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate);
 
-// An epsilon or slope that differs from the PyTorch module's, and a LayerNormalization axis that
-// does not fit the number of axes of its scale.
+// An epsilon, slope or form of GELU that differs from the PyTorch module's, and a
+// LayerNormalization axis that does not fit the number of axes of its scale.
 std::vector<OtherAttribute> differing_constants(const Region& region, const WatchedTensor& leaf);
 
 }  // namespace vernier

@@ -75,8 +75,24 @@ std::optional<std::size_t> computed_element(const Graph& leaf) {
   return computed[0];
 }
 
-std::map<std::string, double> number_arguments(const Graph& graph) {
+// 1 if the leaf computes GELU by tanh, 0 if by erf; nullopt if it computes none.
+std::optional<double> approximation(const Graph& graph, const std::string& type) {
+  for (const Node* node : graph.nodes())
+    if (node->kind() == aten::gelu) {
+      if (node->inputs().size() < 2) return 0;
+      const auto form = toIValue(node->input(1));
+      return form && form->isString() && form->toStringRef() == "tanh" ? 1 : 0;
+    }
+  if (type.find("GELU") == std::string::npos) return std::nullopt;
+  for (const Node* node : graph.nodes())  // written out, as in transformers
+    if (node->kind() == aten::tanh || node->kind() == aten::erf)
+      return node->kind() == aten::tanh ? 1 : 0;
+  return std::nullopt;
+}
+
+std::map<std::string, double> number_arguments(const Graph& graph, const std::string& type) {
   std::map<std::string, double> numbers;
+  if (const auto form = approximation(graph, type)) numbers.emplace("approximate", *form);
   for (const Node* node : graph.nodes()) {
     const auto* schema = node->maybeSchema();
     if (!schema || !node->kind().is_aten()) continue;
@@ -196,7 +212,7 @@ class Instrumenter {
       const auto& method = called.function();
       if (watch_leaves_) insert_observe(call, *toGraphFunction(method).graph());
       watched_.push_back(
-          {name, type, number_arguments(*forward_graph(callee.module)), in_control_flow});
+          {name, type, number_arguments(*forward_graph(callee.module), type), in_control_flow});
     }
     leaf_modules_.push_back(callee.path);
   }
