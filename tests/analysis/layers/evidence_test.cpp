@@ -206,8 +206,10 @@ TEST(ValueEvidence, float32_and_integers_are_not_low_precision) {
 }
 
 TEST(ValueEvidence, a_constant_that_is_not_finite_is_named) {
-  const Graph infinite(sum_with(tensor_of<float>("w", DType::f32, {1}, {-INFINITY})));
+  const Graph infinite(sum_with(tensor_of<float>("w", DType::f32, {1}, {INFINITY})));
   EXPECT_EQ(nonfinite_constant(infinite.region), "w");
+  const Graph mask(sum_with(tensor_of<float>("w", DType::f32, {1}, {-INFINITY})));
+  EXPECT_EQ(nonfinite_constant(mask.region), "");
   const Graph finite(sum_with(tensor_of<float>("w", DType::f32, {1}, {1})));
   EXPECT_EQ(nonfinite_constant(finite.region), "");
 }

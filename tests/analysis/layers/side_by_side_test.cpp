@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
 #include "vernier/runtime/recorded_runner.h"
@@ -103,6 +105,24 @@ TEST(LayerRow, an_infinity_that_both_have_is_a_mask_and_one_that_one_has_exceeds
   Tensor other = masked;
   elements<float>(other)[3] = INFINITY;
   EXPECT_TRUE(is_exceeding(compared(masked, other, by_name)));
+}
+
+TEST(LayerRow, masked_scores_are_equal_whichever_low_number_masks_them) {
+  constexpr float lowest = std::numeric_limits<float>::lowest();
+  const auto masked_by = [](float value) {
+    Tensor masked = ramp("a", {4});
+    elements<float>(masked)[3] = value;
+    return masked;
+  };
+  for (const float reference : {-INFINITY, lowest, -1e9F}) {
+    const LayerRow row = compared(masked_by(reference), masked_by(-INFINITY), by_name);
+    EXPECT_EQ(row.max_abs_diff, 0) << reference;
+    EXPECT_EQ(row.candidate_inf, 0) << reference;
+  }
+  EXPECT_TRUE(is_exceeding(compared(masked_by(-1e4F), masked_by(-INFINITY), by_name)));
+  EXPECT_TRUE(is_exceeding(compared(masked_by(lowest), ramp("a", {4}), by_name)));
+  // A mask must not excuse the other scores.
+  EXPECT_TRUE(is_exceeding(compared(masked_by(lowest), shifted(masked_by(lowest), 1), by_name)));
 }
 
 TEST(LayerRow, exceeding_is_strictly_greater) {

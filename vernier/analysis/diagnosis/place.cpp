@@ -5,6 +5,7 @@
 #include "vernier/analysis/compare/output_failures.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/diagnosis/substitution.h"
+#include "vernier/analysis/layers/graph.h"
 #include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/error.h"
 #include "vernier/model/inference_mode.h"
@@ -79,12 +80,29 @@ std::string unfinished_output(const LayersResult& layers) {
   return "";
 }
 
-// The first layer with more NaN and infinity than the reference's; empty if none.
-std::string first_nonfinite_layer(const LayersResult& layers) {
-  const auto found = std::ranges::find_if(layers.rows, [](const LayerRow& row) {
-    return row.candidate_nan + row.candidate_inf > row.reference_nan + row.reference_inf;
-  });
-  return found == layers.rows.end() ? "" : found->layer;
+bool has_more_nonfinite(const LayerRow& row) {
+  return row.candidate_nan + row.candidate_inf > row.reference_nan + row.reference_inf;
+}
+
+// The layer from which the first NaN is computed through layers that are all not finite; without
+// NaN, the first that is not finite. Empty if there is none. Infinity alone may be a mask's.
+std::string first_nonfinite_layer(const LayersResult& layers, const Model& candidate) {
+  const std::vector<LayerRow>& rows = layers.rows;
+  const auto has_nan = [](const LayerRow& row) { return row.candidate_nan > row.reference_nan; };
+  auto found = std::ranges::find_if(rows, has_nan);
+  if (found == rows.end()) found = std::ranges::find_if(rows, has_more_nonfinite);
+  if (found == rows.end()) return "";
+  const ModelIndex index(candidate);
+  const CandidateGraph graph(index, rows);
+  for (auto next = found; next != rows.end();) {
+    found = next;
+    next = rows.end();
+    for (const std::string& source : graph.region(found->tensor).sources)
+      for (const std::size_t row : graph.rows_of(source))
+        if (row < static_cast<std::size_t>(found - rows.begin()) && has_more_nonfinite(rows[row]))
+          next = rows.begin() + static_cast<std::ptrdiff_t>(row);
+  }
+  return found->layer;
 }
 
 void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
@@ -108,7 +126,7 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   if (has_swapped_weights(result, row, models, *few, options)) return;
   answer(result, Question::remedy) = AnswerKind::unknown;
   // In half precision every layer loses precision, so the first that does explains no overflow.
-  if (const std::string layer = first_nonfinite_layer(layers);
+  if (const std::string layer = first_nonfinite_layer(layers, models.candidate);
       result.compare->nan_origin && row.cause == Cause::precision_loss && !layer.empty())
     return name_cause(result, DiagnosedCause::nonfinite, layer);
   // If everything is quantized, the first layer that loses precision explains nothing.

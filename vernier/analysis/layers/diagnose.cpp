@@ -299,9 +299,24 @@ class Diagnoser {
     return candidate_ ? low_precision(region) : LayerEvidence();
   }
 
+  // Whether the row holds infinity that does no harm, as in a mask: all layers that read it are
+  // right.
+  bool is_absorbed(const LayerRow& row) const {
+    if (!candidate_ || row.candidate_nan > row.reference_nan) return false;
+    bool is_read = false;
+    for (const LayerRow& reader : rows_) {
+      if (reader.tensor.empty()) continue;
+      const auto& sources = candidate_->region(reader.tensor).sources;
+      if (std::ranges::count(sources, row.tensor) == 0) continue;
+      if (reader.exceeds) return false;
+      is_read = true;
+    }
+    return is_read;
+  }
+
   // Whether NaN or infinity begins here: on the reference's inputs, if it was run on them.
   bool makes_nonfinite(const LayerRow& row, const Region& region) const {
-    if (nonfinite(row) == reference_nonfinite(row)) return false;
+    if (nonfinite(row) == reference_nonfinite(row) || is_absorbed(row)) return false;
     if (row.introduced_max_abs_diff) return !std::isfinite(*row.introduced_max_abs_diff);
     const auto is_finite = [&](std::size_t source) { return nonfinite(rows_[source]) == 0; };
     return std::ranges::all_of(region.sources, [&](const std::string& source) {

@@ -87,9 +87,11 @@ LayerEvidence narrow_tensor(const NodeProto& node, const GraphIndex& graph) {
   return {};
 }
 
-bool has_nonfinite(const TensorView& tensor) {
-  return is_float(tensor.dtype) &&
-         std::ranges::any_of(to_f64(tensor), [](double value) { return !std::isfinite(value); });
+// Negative infinity is what masks hold.
+bool has_harmful_nonfinite(const TensorView& tensor) {
+  return is_float(tensor.dtype) && std::ranges::any_of(to_f64(tensor), [](double value) {
+           return std::isnan(value) || (std::isinf(value) && value > 0);
+         });
 }
 
 }  // namespace
@@ -105,15 +107,17 @@ bool knows_operators(const std::string& type) {
   return std::ranges::find(implementations, type, &Implementation::type) != implementations.end();
 }
 
-LayerEvidence missing_operator(const Region& region, const std::string& type) {
+bool may_compute(const NodeProto& node, const std::string& type) {
   const auto known = std::ranges::find(implementations, type, &Implementation::type);
-  if (known == implementations.end() || region.nodes.empty()) return {};
-  for (const NodeProto* node : region.nodes) {
-    const bool foreign = !is_op(*node, node->op_type());
-    if (foreign || is_quantizing(*node) ||
-        std::ranges::find(known->operators, node->op_type()) != known->operators.end())
-      return {};
-  }
+  const bool is_foreign = !is_op(node, node.op_type());
+  return known == implementations.end() || is_foreign || is_quantizing(node) ||
+         std::ranges::find(known->operators, node.op_type()) != known->operators.end();
+}
+
+LayerEvidence missing_operator(const Region& region, const std::string& type) {
+  if (!knows_operators(type) || region.nodes.empty()) return {};
+  for (const NodeProto* node : region.nodes)
+    if (may_compute(*node, type)) return {};
   return {.fact = Fact::lacks_operator, .candidate = operator_names(region)};
 }
 
@@ -179,7 +183,7 @@ std::string nonfinite_constant(const Region& region) {
   for (const std::string& name : names_read(region)) {
     const TensorProto* stored = weight_read(region, name);
     if (stored && dtype_of_onnx(stored->data_type()) &&
-        has_nonfinite(region.graph->index().model().view(*stored)))
+        has_harmful_nonfinite(region.graph->index().model().view(*stored)))
       return name;
   }
   return "";

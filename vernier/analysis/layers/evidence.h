@@ -18,6 +18,9 @@ LayerEvidence training_operator(const Region& region);
 // Whether the operators that implement a PyTorch module of this type are known.
 bool knows_operators(const std::string& type);
 
+// Whether the node may compute a PyTorch module of this type, alone or fused with others.
+bool may_compute(const vernier_onnx::NodeProto& node, const std::string& type);
+
 // Evidence that no operator of the region implements a PyTorch module of this type. None for
 // unknown types, or if a quantizer or an operator of another domain may implement it.
 LayerEvidence missing_operator(const Region& region, const std::string& type);
@@ -44,8 +47,8 @@ LayerEvidence differing_weight(const Region& region, std::span<const ComparedWei
 // A tensor below float32, or an operator that computes with quantized numbers.
 LayerEvidence low_precision(const Region& region);
 
-// The name of a weight or constant that the region reads and that holds NaN or infinity; empty if
-// there is none.
+// The name of a weight or constant that the region reads and that holds NaN or positive infinity;
+// empty if there is none.
 std::string nonfinite_constant(const Region& region);
 
 }  // namespace vernier

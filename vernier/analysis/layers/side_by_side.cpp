@@ -180,13 +180,35 @@ void SideBySide::run_introduced(Runner& candidate, std::int64_t number,
                           planned.requests);
 }
 
+namespace {
+
+// Whether scores of these two values both get no weight in a Softmax: the lowest numbers of their
+// types, as masks hold them, and infinities that overflow makes of such numbers.
+bool are_masked(double reference, double candidate, DType candidate_dtype) {
+  constexpr double lowest_float = -1e30;  // of float32 and bfloat16, also after scores were added
+  constexpr double lowest_half = -65504;
+  constexpr double large = -1e8;  // no score is as low
+  const bool is_half = candidate_dtype == DType::f16;
+  const double lowest = is_half ? lowest_half : lowest_float;
+  return (candidate <= lowest && reference <= lowest_float) ||
+         (candidate <= large && std::isinf(reference) && reference < 0) ||
+         (reference <= large && std::isinf(candidate) && candidate < 0);
+}
+
+}  // namespace
+
 PairSums measure_outside_masks(const TensorView& reference, const TensorView& candidate) {
   const PairSums sums = measure(reference, candidate);
-  if (sums.reference_inf == 0 || sums.candidate_inf == 0) return sums;
+  constexpr double largest_score = 1e30;
+  const bool may_be_masked =
+      sums.reference_inf > 0 || sums.candidate_inf > 0 || sums.max_abs_reference >= largest_score;
+  if (!may_be_masked) return sums;
   Tensor expected = convert(reference, DType::f64), found = convert(candidate, DType::f64);
   const auto first = elements<double>(expected), second = elements<double>(found);
   for (std::size_t i = 0; i < first.size(); ++i)
-    if (std::isinf(first[i]) && first[i] == second[i]) first[i] = second[i] = 0;
+    if ((std::isinf(first[i]) && first[i] == second[i]) ||
+        are_masked(first[i], second[i], candidate.dtype))
+      first[i] = second[i] = 0;
   return measure(expected, found);
 }
 

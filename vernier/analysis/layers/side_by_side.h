@@ -94,8 +94,9 @@ struct LayerFigures {
 // `row` is the layer after earlier samples: if it has a layout, none is searched.
 LayerFigures measure_layer(const LayerRow& row, const LayerSample& sample);
 
-// Like measure(), but equal infinities at the same place, as in masked scores, are no difference.
-// Throws Error if the element counts differ.
+// Like measure(), but leaves out equal infinities at the same place, and masked scores: negative
+// infinity, or the lowest number of a type, on both sides. Throws Error if the element counts
+// differ.
 PairSums measure_outside_masks(const TensorView& reference, const TensorView& candidate);
 
 // The row with one more sample added. A shape that differs on any sample stays, and after another
