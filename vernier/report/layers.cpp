@@ -40,6 +40,7 @@ std::string label_in_code(const LayerRow& row) {
 // How a row exceeds its tolerance.
 std::string finding(const LayerRow& row) {
   if (row.match == Match::none) return "nothing in the candidate stands for it";
+  if (row.match == Match::fused) return "it was fused with others, and its weight differs";
   if (exceeds_by_shape(row))
     return fmt::format("its shape is {}, the candidate's {}", format_shape(row.reference_shape),
                        format_shape(row.candidate_shape));

@@ -98,11 +98,13 @@ TEST_F(ConvolutionFault, one_ulp_of_a_weight_is_told_though_no_layer_exceeds) {
   EXPECT_EQ(result.weight_mismatches[0].difference.max_ulp_diff, 1);
 }
 
-TEST_F(ConvolutionFault, a_folded_weight_that_meets_only_zeros_is_told_though_no_layer_exceeds) {
+TEST_F(ConvolutionFault, a_folded_weight_that_meets_only_zeros_fails_its_layer) {
   edit_weight(candidate, "onnx::Conv_98",
               [](std::span<float> values) { values[values.size() / 2] += 1; });
   const LayersResult result = validate();
-  EXPECT_EQ(result.layers_exceeding, 0);
+  EXPECT_FALSE(result.pass());
+  EXPECT_EQ(result.layers_exceeding, 1);
+  origin(result, "layer2.0.conv1", Cause::weight_bit_mismatch);
   ASSERT_THAT(result.weight_mismatches, SizeIs(1));
   EXPECT_EQ(result.weight_mismatches[0].parameter, "layer2.0.conv1.weight");
 }
@@ -157,6 +159,41 @@ TEST_F(TransformerFault, another_epsilon_in_one_layer_norm) {
   EXPECT_THAT(origin(result, "blocks.1.ln2", Cause::attribute_mismatch),
               HasSubstr("is 0.001 in the candidate, 1e-05 in the reference"));
   expect_rest_inherited(result);
+}
+
+// Makes the GELU of the block be computed by tanh.
+void use_tanh(Model& model, const std::string& scope) {
+  vernier_onnx::NodeProto& gelu = node(model, scope + "/Mul_1");
+  gelu.set_op_type("FastGelu");
+  gelu.set_domain("com.microsoft");
+  gelu.clear_input();
+  gelu.add_input(node(model, scope + "/Div").input(0));
+  auto& import = *model.proto().add_opset_import();
+  import.set_domain("com.microsoft");
+  import.set_version(1);
+}
+
+TEST_F(TransformerFault, the_other_form_of_a_gelu) {
+  use_tanh(candidate, "/blocks.1/mlp/mlp.1");
+  const LayersResult result = validate();
+  EXPECT_THAT(origin(result, "blocks.1.mlp.1", Cause::attribute_mismatch),
+              HasSubstr("is tanh in the candidate, none in the reference"));
+  expect_rest_inherited(result);
+}
+
+TEST_F(TransformerFault, a_factor_that_was_moved_into_the_next_weight_is_no_fault) {
+  set_constant(candidate, "/blocks.1/mlp/mlp.1/Constant_2", 1);
+  edit_weight(candidate, "onnx::MatMul_392", [](std::span<float> values) {
+    for (float& value : values) value /= 2;
+  });
+  const LayersResult result = validate();
+  EXPECT_EQ(result.layers_exceeding, 0);
+  EXPECT_TRUE(result.pass());
+}
+
+TEST_F(TransformerFault, a_factor_that_was_only_lost_is_a_fault) {
+  set_constant(candidate, "/blocks.1/mlp/mlp.1/Constant_2", 1);
+  origin(validate(), "blocks.1.mlp.1", Cause::op_implementation);
 }
 
 TEST_F(TransformerFault, another_epsilon_that_does_no_harm_is_not_the_cause) {

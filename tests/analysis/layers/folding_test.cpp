@@ -198,5 +198,24 @@ TEST(FoldedNorms, an_unknown_epsilon_makes_them_possible_but_not_known) {
                                   norm_vectors(3, 4), weights, 1));
 }
 
+TEST(FoldedFactors, are_those_of_each_channel_in_either_axis_order) {
+  const Tensor parameter = tensor_of<float>("w", DType::f32, {2, 2}, {1, 2, 3, 4});
+  const Tensor rows = tensor_of<float>("w", DType::f32, {2, 2}, {2, 4, 30, 40});
+  const Tensor swapped = tensor_of<float>("w", DType::f32, {2, 2}, {2, 30, 4, 40});
+  const std::vector<std::vector<double>> expected = {{2, 10}};
+  EXPECT_EQ(folded_factors(parameter, rows), expected);
+  EXPECT_EQ(folded_factors(parameter, swapped), expected);
+  const Tensor other = tensor_of<float>("w", DType::f32, {2, 2}, {2, 4, 30, 41});
+  EXPECT_TRUE(folded_factors(parameter, other).empty());
+}
+
+TEST(FoldedFactors, are_a_layer_scale_or_half_of_one) {
+  const std::vector<double> scale = {1e-6, 2e-6};
+  EXPECT_TRUE(are_factors_of(std::vector{1e-6, 2e-6}, scale));
+  EXPECT_TRUE(are_factors_of(std::vector{0.5e-6, 1e-6}, scale));
+  EXPECT_FALSE(are_factors_of(std::vector{1.02e-6, 2.04e-6}, scale));
+  EXPECT_FALSE(are_factors_of(std::vector{2e-6, 1e-6}, scale));
+}
+
 }  // namespace
 }  // namespace vernier

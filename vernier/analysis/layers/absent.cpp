@@ -58,6 +58,19 @@ class AbsentLayers {
     return std::nullopt;
   }
 
+  // Whether the layer counts as fused, and the layer that reads it has no operator for it.
+  bool is_lost(std::size_t index) const {
+    if (rows_[index].match != Match::fused || !is_activation(rows_[index])) return false;
+    const auto reader = first_reader(index);
+    return reader && lacks(index, *reader);
+  }
+
+  static bool is_activation(const LayerRow& row) {
+    const std::string type = plain_type(row.type);
+    return knows_operators(type) && !takes_batch_norm(type) && type.find("Pool") == type.npos &&
+           !type.ends_with("Norm");
+  }
+
  private:
   const Region& region(std::size_t row) const { return candidate_.region(rows_[row].tensor); }
 
@@ -144,6 +157,16 @@ class AbsentLayers {
   const CandidateGraph& candidate_;
 };
 
+std::int64_t operators_for(const std::string& type, const ModelIndex& candidate) {
+  std::int64_t count = 0;
+  for (const GraphIndex& graph : candidate.graphs())
+    for (const vernier_onnx::NodeProto& node : graph.graph().node())
+      count += may_compute(node, type);
+  return count;
+}
+
+}  // namespace
+
 void count_exceeding(LayersResult& result) {
   result.drift_origin.reset();
   result.layers_exceeding = 0;
@@ -153,8 +176,6 @@ void count_exceeding(LayersResult& result) {
     ++result.layers_exceeding;
   }
 }
-
-}  // namespace
 
 void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate) {
   const AbsentLayers absent(result, candidate);
@@ -168,6 +189,22 @@ void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate)
     row.cause = row.exceeds ? Cause::unknown : Cause::none;
   }
   count_exceeding(result);
+}
+
+std::optional<MissingActivations> find_lost_activation(const LayersResult& result,
+                                                       const CandidateGraph& graph,
+                                                       const ModelIndex& candidate) {
+  const AbsentLayers absent(result, graph);
+  for (std::size_t i = 0; i < result.rows.size(); ++i) {
+    if (!absent.is_lost(i)) continue;
+    const std::string type = plain_type(result.rows[i].type);
+    const std::int64_t layers = std::ranges::count_if(
+        result.rows, [&](const LayerRow& row) { return plain_type(row.type) == type; });
+    const std::int64_t found = operators_for(type, candidate);
+    if (found < layers)
+      return MissingActivations{.op = type, .reference = layers, .candidate = found};
+  }
+  return std::nullopt;
 }
 
 }  // namespace vernier

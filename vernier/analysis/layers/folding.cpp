@@ -121,6 +121,42 @@ double bound(const Expected& expected, std::size_t index, DType dtype) {
   return expected.bound(index) + rounding;
 }
 
+// The factor of each slice along an axis, if every slice of one is the other's times a factor;
+// nullopt otherwise.
+std::optional<std::vector<double>> factors_along(std::span<const double> expected,
+                                                 std::span<const double> found, std::int64_t inner,
+                                                 std::int64_t width) {
+  constexpr double rounding = 1e-5;  // relative, of several roundings in float32
+  std::vector<double> factors(width), squares(width), largest(width);
+  const auto channel = [&](std::size_t i) { return static_cast<std::int64_t>(i) / inner % width; };
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    factors[channel(i)] += expected[i] * found[i];
+    squares[channel(i)] += expected[i] * expected[i];
+    largest[channel(i)] = std::max(largest[channel(i)], std::abs(found[i]));
+  }
+  for (std::int64_t i = 0; i < width; ++i)
+    factors[i] = squares[i] > 0 ? factors[i] / squares[i] : 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::int64_t c = channel(i);
+    if (!(std::abs(found[i] - factors[c] * expected[i]) <= rounding * largest[c]))
+      return std::nullopt;
+  }
+  return factors;
+}
+
+// Appends the factors of each axis along which the weight is a multiple of the parameter.
+void add_factors(std::vector<std::vector<double>>& found, const Tensor& parameter,
+                 const Tensor& weight) {
+  if (parameter.shape != weight.shape) return;
+  std::int64_t inner = weight.size();
+  for (std::size_t axis = 0; axis < std::min<std::size_t>(2, weight.shape.size()); ++axis) {
+    inner /= std::max<std::int64_t>(1, weight.shape[axis]);
+    if (auto factors = factors_along(elements<double>(parameter), elements<double>(weight), inner,
+                                     weight.shape[axis]))
+      found.push_back(*std::move(factors));
+  }
+}
+
 const std::string mean_suffix = ".running_mean";
 
 std::vector<double> vector_or(const Vectors& vectors, const std::string& name,
@@ -258,6 +294,33 @@ WeightDifference difference(const Expected& expected, const TensorView& found) {
   result.max_abs_diff = measure(rounded, found).max_abs_difference;
   if (const auto ulps = ulp_distance(rounded, found)) result.max_ulp_diff = ulps->max;
   return result;
+}
+
+std::vector<std::vector<double>> folded_factors(const TensorView& parameter,
+                                                const TensorView& weight) {
+  std::vector<std::vector<double>> found;
+  const Tensor expected = convert(parameter, DType::f64), values = convert(weight, DType::f64);
+  if (expected.size() == 0) return found;
+  add_factors(found, expected, values);
+  if (expected.shape.size() == 2)
+    add_factors(found, permute_axes(expected, std::vector{1, 0}), values);
+  return found;
+}
+
+bool is_uniform(std::span<const double> factors) {
+  constexpr double rounding = 1e-5;
+  return std::ranges::all_of(factors, [&](double factor) {
+    return std::abs(factor - factors[0]) <= rounding * std::abs(factors[0]);
+  });
+}
+
+bool are_factors_of(std::span<const double> factors, std::span<const double> vector) {
+  constexpr double rounding = 1e-5;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    if (vector[i] != 0 || factors[i] != 0) ratios.push_back(factors[i] / vector[i]);
+  return !ratios.empty() && is_uniform(ratios) &&
+         (std::abs(ratios[0] - 1) <= rounding || std::abs(ratios[0] - 0.5) <= rounding);
 }
 
 Tensor as_tensor(const Expected& expected) {

@@ -49,6 +49,19 @@ WeightDifference difference(const TensorView& expected, const TensorView& found)
 bool within_bounds(const Expected& expected, const TensorView& found);
 WeightDifference difference(const Expected& expected, const TensorView& found);
 
+// The factors that were multiplied into a parameter, in each form that fits: one for each channel
+// along its first or second axis, of a vector one for each element. The axes of a matrix may be
+// swapped. Empty if the weight is no multiple of the parameter.
+std::vector<std::vector<double>> folded_factors(const TensorView& parameter,
+                                                const TensorView& weight);
+
+// Whether all are the same within rounding.
+bool is_uniform(std::span<const double> factors);
+
+// Whether the factors are those of a vector, such as a layer scale, times 1/2 if that of a GELU was
+// folded in with them.
+bool are_factors_of(std::span<const double> factors, std::span<const double> vector);
+
 // The expected values, rounded to float32.
 Tensor as_tensor(const Expected& expected);
 

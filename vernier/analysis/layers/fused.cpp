@@ -129,4 +129,15 @@ bool holds_only_part(const MeasuredLayers& measured, std::size_t layer) {
   });
 }
 
+std::vector<std::size_t> right_readers(const MeasuredLayers& measured, std::size_t layer) {
+  const LayerRow& row = measured.rows[layer];
+  const auto& tensor = measured.placements[layer].tensor;
+  if (!measured.candidate || measured.is_quantized || !tensor || !row.compared ||
+      !is_exceeding(row) || measured.tensors[*tensor].is_output)
+    return {};
+  std::vector<std::size_t> readers = layers_reading(measured, *tensor);
+  std::erase_if(readers, [&](std::size_t reader) { return is_exceeding(measured.rows[reader]); });
+  return readers;
+}
+
 }  // namespace vernier

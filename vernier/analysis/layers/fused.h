@@ -39,4 +39,9 @@ bool is_computed(const MeasuredLayers& measured, std::size_t layer);
 // layers, exporters omit the transposes to batch-first and back.
 bool holds_only_part(const MeasuredLayers& measured, std::size_t layer);
 
+// Of the layers that read the tensor of one that exceeds, those that are right. The tensor may lack
+// a factor that was folded into the weights behind it: then they would be wrong if they read the
+// reference's.
+std::vector<std::size_t> right_readers(const MeasuredLayers& measured, std::size_t layer);
+
 }  // namespace vernier

@@ -13,11 +13,13 @@
 #include "vernier/analysis/layers/absent.h"
 #include "vernier/analysis/layers/changed_run.h"
 #include "vernier/analysis/layers/diagnose.h"
+#include "vernier/analysis/layers/fused_weights.h"
 #include "vernier/analysis/layers/measure.h"
 #include "vernier/analysis/layers/operands.h"
 #include "vernier/analysis/layers/plan.h"
 #include "vernier/analysis/layers/projections.h"
 #include "vernier/analysis/layers/quantized.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/error.h"
 #include "vernier/exporting/sidecar.h"
 #include "vernier/model/precision.h"
@@ -69,6 +71,15 @@ std::vector<std::string> names_of(const Runner& runner) {
 Failure failure_of(const LayerRow& row, const Limit& limit) {
   Failure failure{.subject = row.layer, .group = "layer", .metric = limit.metric, .limit = limit};
   failure.value = row.max_abs_diff;
+  if (row.match == Match::fused && row.evidence.weight) {  // not compared, but its weight differs
+    const ComparedWeight& weight = *row.evidence.weight;
+    return {.subject = weight.initializer,
+            .group = "weight",
+            .metric = "weight_sqnr_db",
+            .value = weight.sqnr_db,
+            .limit = Limit{
+                .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = rounding_db}};
+  }
   if (row.match == Match::none) {
     failure.kind = FailureKind::missing;
     failure.metric = "candidate";
@@ -86,6 +97,7 @@ Failure failure_of(const LayerRow& row, const Limit& limit) {
 struct GraphEvidence {
   std::optional<MissingActivations> missing = {};
   std::string other_node = {};
+  std::string unproven_weight = {};  // see check_fused_weights()
 };
 
 Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
@@ -103,10 +115,12 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
     }
   if (result.samples == 0)
     failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
-  return make_verdict({limit}, std::move(failures),
-                      {.real_inputs = options.real_inputs,
-                       .missing = graphs.missing,
-                       .other_node = graphs.other_node});
+  Verdict verdict = make_verdict({limit}, std::move(failures),
+                                 {.real_inputs = options.real_inputs,
+                                  .missing = graphs.missing,
+                                  .other_node = graphs.other_node});
+  if (graphs.unproven_weight.empty()) return verdict;
+  return with_doubt(std::move(verdict), {DoubtKind::other_node, graphs.unproven_weight, 1});
 }
 
 // Outputs inherit from the drift origin; without one, an operator behind the last layer differs.
@@ -194,6 +208,38 @@ struct CandidateModels {
   const ModelIndex& ran;
 };
 
+std::optional<Tensor> read_parameter(const LayersReference& reference, const ModelIndex* index,
+                                     const std::string& name) {
+  std::optional<Tensor> found;
+  if (const Weight* stored = index ? index->weight(name) : nullptr)
+    found = copy(index->model().view(*stored->proto));
+  if (!index && reference.runner)
+    reference.runner->visit_parameters_named(
+        {&name, 1}, [&](const TensorView& parameter) { found = copy(parameter); });
+  return found;
+}
+
+// See check_fused_weights(). `weights` are those of the shipped candidate; an optimised graph has
+// others. Quantized weights differ, and the outputs of such a candidate are judged.
+std::string find_unproven_weight(LayersResult& result, const LayersReference& reference,
+                                 std::span<const ComparedWeight> weights, bool is_optimized,
+                                 FusedWeightsOptions options) {
+  const ModelIndex& ran = options.candidate;
+  const bool may_be_fused = std::ranges::any_of(
+      result.rows, [](const LayerRow& row) { return row.exceeds || row.match == Match::fused; });
+  if (!may_be_fused || precision_of(ran.model()) == Precision::int8) return "";
+  std::vector<ComparedWeight> of_ran;
+  if (is_optimized) {
+    of_ran = options.reference ? compare_weights(*options.reference, ran)
+                               : compare_weights(*reference.runner, ran);
+    weights = of_ran;
+  }
+  options.read = [&](const std::string& name) {
+    return read_parameter(reference, options.reference, name);
+  };
+  return check_fused_weights(result, weights, options);
+}
+
 // Adds the weights that differ from the reference's, and a cause for each row that exceeds.
 LayersResult explain(LayersResult result, const LayersReference& reference,
                      const CandidateModels& candidate, const LayersOptions& options,
@@ -213,8 +259,15 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   result.projections = index ? place_projections(*index, result.rows, &LayerRow::layer)
                              : place_projections(ran, result.rows, &LayerRow::tensor);
   result.weight_mismatches = weight_mismatches(weights);
-  if (!index) settle_absent_layers(result, CandidateGraph(ran, result.rows));
   GraphEvidence graphs;
+  if (!index) {
+    const CandidateGraph graph(ran, result.rows);
+    settle_absent_layers(result, graph);
+    graphs.missing = find_lost_activation(result, graph, ran);
+  }
+  graphs.unproven_weight = find_unproven_weight(
+      result, reference, weights, options.runtime.optimization.has_value(),
+      {.candidate = ran, .reference = index.get(), .run_changed = run_changed});
   if (index) graphs.missing = name_missing_activation(result, *index, shipped);
   if (!options.real_inputs && precision_of(shipped.model()) != Precision::int8)
     graphs.other_node = index ? find_other_node(*index, shipped) : find_other_leaf(leaves, shipped);
@@ -264,21 +317,27 @@ RanLayers run_layers(LayersReference& reference, const ModelIndex& graph, Sample
   OrtRunner runner(graph.model().clone(), watching(options.runtime, !reference.is_recorded));
   Validation validation(reference, runner, visible_tensors(graph, runner), &graph, options);
   bool complete = validation.measure(samples);
-  if (complete && !is_part(options) && validation.any_exceeds() &&
-      validation.measure_introduced(runner, samples.number(validation.first_exceeding()),
-                                    samples.sample(validation.first_exceeding())))
-    complete = validation.measure(samples, realigned_section);
+  if (complete && !is_part(options) && validation.any_exceeds()) {
+    const std::int64_t first = validation.first_exceeding(), number = samples.number(first);
+    const std::vector<Tensor> sample = samples.sample(first);
+    validation.settle_compensated(runner, number, sample);
+    if (validation.any_exceeds() && validation.measure_introduced(runner, number, sample))
+      complete = validation.measure(samples, realigned_section);
+  }
   LayersResult result = validation.result();
   result.interrupted = !complete;
   result.versions = reference.runner->versions();
   return {std::move(result), validation.first_exceeding()};
 }
 
-// Proof by further runs, if a layer exceeds; empty otherwise, and the reference may be closed.
+// Proof by further runs, if a layer exceeds or was fused; empty otherwise, and the reference may be
+// closed.
 RunChanged further_runs(LayersReference& reference, const RanLayers& ran, Samples& samples,
                         const LayersOptions& options) {
-  if (ran.result.layers_exceeding == 0 || ran.result.interrupted || reference.is_recorded)
-    return {};
+  const std::vector<LayerRow>& rows = ran.result.rows;
+  const bool is_needed = ran.result.layers_exceeding > 0 ||
+                         std::ranges::find(rows, Match::fused, &LayerRow::match) != rows.end();
+  if (!is_needed || ran.result.interrupted || reference.is_recorded) return {};
   return changed_runs(reference, {.runtime = watching(options.runtime, true),
                                   .io = options.io,
                                   .number = samples.number(ran.first_exceeding),

@@ -456,6 +456,42 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
   return places != placements_;
 }
 
+bool Validation::is_compensated(std::size_t layer, OrtRunner& candidate, std::int64_t number,
+                                const std::vector<Tensor>& sample) {
+  const std::vector<std::size_t> readers = right_readers(measured_layers(), layer);
+  if (readers.empty()) return false;
+  std::vector<LayerPair> pairs = {{layer, *placements_[layer].tensor}};
+  for (const std::size_t reader : readers) pairs.push_back({reader, *placements_[reader].tensor});
+  bool is_any_wrong = false;
+  std::vector<std::byte> next;
+  const auto visit = [&](const LayerPair& pair, const Tensor& reference, const TensorView& tensor) {
+    if (reference.size() != tensor.size()) return;
+    if (pair.layer == layer) {
+      next = as_candidate_holds(rows_[layer], reference, tensor.dtype);
+      return;
+    }
+    const Similarity figures = similarity(measure_outside_masks(reference, tensor));
+    is_any_wrong |= !(figures.max_abs_diff <= rows_[pair.layer].allowed);
+  };
+  try {
+    side_by_side_.run_introduced(
+        candidate, number, sample, layers_,
+        {.pairs = pairs, .visit = visit, .replacement = [&] { return std::exchange(next, {}); }});
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    return false;
+  }
+  return is_any_wrong;
+}
+
+// From the last to the first: a layer may be read by one that is not compared either.
+void Validation::settle_compensated(OrtRunner& candidate, std::int64_t number,
+                                    const std::vector<Tensor>& sample) {
+  for (std::size_t layer = rows_.size(); layer-- > 0;)
+    if (is_compensated(layer, candidate, number, sample)) release(layer);
+}
+
 bool Validation::any_exceeds() const {
   return std::ranges::any_of(rows_, [&](const LayerRow& row) { return is_exceeding(row); });
 }

@@ -34,6 +34,11 @@ class Validation {
   bool measure_introduced(OrtRunner& candidate, std::int64_t number,
                           const std::vector<Tensor>& sample);
 
+  // Layers whose tensor lacks a factor that was folded into later weights are not compared: a layer
+  // behind is right, and wrong in a run in which only that tensor is the reference's.
+  void settle_compensated(OrtRunner& candidate, std::int64_t number,
+                          const std::vector<Tensor>& sample);
+
   bool any_exceeds() const;
   // The first sample on which a layer exceeds; 0 if none does.
   std::int64_t first_exceeding() const { return first_exceeding_; }
@@ -63,6 +68,8 @@ class Validation {
   LayerFigures figures(const LayerRow& row, const Tensor& reference,
                        const TensorView& candidate) const;
   LayerRow compared(LayerRow row, const Tensor& reference, const TensorView& candidate) const;
+  bool is_compensated(std::size_t layer, OrtRunner& candidate, std::int64_t number,
+                      const std::vector<Tensor>& sample);
   void settle_parts();
   void settle_coincidences();
   void release(std::size_t layer);

@@ -128,6 +128,12 @@ class Comparison {
     if (found.empty()) return search(row, parameter);
     const ComparedWeight judged = judge(row, parameter, found.front());
     if (judged.match == WeightMatch::not_found) return search(row, parameter);
+    if (holds_lost_vector(judged, parameter, found.front())) {
+      ComparedWeight folded = row;
+      folded.initializer = judged.initializer;
+      folded.match = WeightMatch::folded;
+      return folded;
+    }
     return may_be_folded(judged, parameter) ? row : judged;
   }
 
@@ -348,6 +354,19 @@ class Comparison {
     return as_difference(std::move(row), similarity(as_tensor(expected), found).sqnr_db);
   }
 
+  // Whether the weight is the parameter times a vector of the reference that the candidate lacks,
+  // such as a layer scale.
+  bool holds_lost_vector(const ComparedWeight& judged, const TensorView& parameter,
+                         const Target& target) const {
+    if (judged.match != WeightMatch::differs && judged.match != WeightMatch::unlike) return false;
+    for (const auto& factors : folded_factors(parameter, read(target)))
+      for (const auto& [name, vector] : vectors_)
+        if (vector.size() == factors.size() && name != parameter.name &&
+            are_factors_of(factors, vector) && !stored_weight(candidate_.index(), name))
+          return true;
+    return false;
+  }
+
   // An initializer with the parameter's content, whatever its name.
   ComparedWeight search(ComparedWeight row, const TensorView& parameter) const {
     if (parameter.size() < 2) return row;
@@ -402,10 +421,16 @@ class JoiningVisitor {
   std::map<std::string, Tensor> parts_;
 };
 
+// Whether at most one axis is longer than 1, as of a layer scale for each channel.
+bool is_vector(std::span<const std::int64_t> shape) {
+  return !shape.empty() &&
+         std::ranges::count_if(shape, [](std::int64_t size) { return size != 1; }) <= 1;
+}
+
 Vectors vectors_of(const VisitTensors& visit) {
   Vectors vectors;
   visit([&](const TensorView& parameter) {
-    if (parameter.shape.size() == 1 && is_float(parameter.dtype))
+    if (is_vector(parameter.shape) && is_float(parameter.dtype))
       vectors.emplace(parameter.name, to_f64(parameter));
   });
   return vectors;
@@ -426,8 +451,11 @@ std::vector<ComparedWeight> compare_weights(const Runner& reference, const Model
     reference.visit_parameters(std::ref(joining));
   };
   std::vector<std::string> vectors;
-  for (const TensorSpec& parameter : parameters)
-    if (parameter.shape.size() == 1) vectors.push_back(parameter.name);
+  for (const TensorSpec& parameter : parameters) {
+    Shape shape;
+    for (const Dim& dim : parameter.shape) shape.push_back(dim.size);
+    if (is_vector(shape)) vectors.push_back(parameter.name);
+  }
   const auto visit_vectors = [&](const TensorVisitor& visitor) {
     reference.visit_parameters_named(vectors, visitor);
   };

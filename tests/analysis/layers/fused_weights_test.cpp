@@ -1,0 +1,102 @@
+#include "vernier/analysis/layers/fused_weights.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/model_builder.h"
+
+namespace vernier {
+namespace {
+
+// x -> MatMul a -> Mul by `scale` -> y. The product is fused: only y is compared.
+class ScaledProduct : public ::testing::Test {
+ protected:
+  ScaledProduct() {
+    result.rows = {{.layer = "fc", .type = "Linear", .match = Match::fused},
+                   {.layer = "norm",
+                    .type = "LayerNorm",
+                    .tensor = "y",
+                    .match = Match::value,
+                    .compared = true,
+                    .max_abs_diff = 0}};
+  }
+
+  std::string check(const std::vector<float>& values) {
+    GraphBuilder graph;
+    graph.input("x", DType::f32, {{1}, {2}}).output("y");
+    graph.weight(tensor_of<float>("fc.weight", DType::f32, {2, 2}, values));
+    graph.weight(tensor_of<float>("scale", DType::f32, {2}, {1e-6F, 1e-6F}));
+    graph.node("MatMul", {"x", "fc.weight"}, {"a"}).node("Mul", {"a", "scale"}, {"y"});
+    const Model candidate = graph.model();
+    const ModelIndex index(candidate);
+    return check_fused_weights(
+        result, weights,
+        {.candidate = index,
+         .run_changed =
+             [&](std::span<const LayerRow> rows, const Model&) {
+               ++runs;
+               std::vector<std::optional<IntroducedError>> errors(rows.size());
+               errors[1] = {.max_abs_diff = change};
+               return errors;
+             },
+         .read = [&](const std::string& name) -> std::optional<Tensor> {
+           if (name != "fc.weight") return std::nullopt;
+           return tensor_of<float>("fc.weight", DType::f32, {2, 2}, {1, 2, 3, 4});
+         }});
+  }
+
+  static ComparedWeight weight(WeightMatch match, double sqnr_db = NAN) {
+    return {.parameter = "fc.weight",
+            .module = "fc",
+            .initializer = match == WeightMatch::not_found ? "" : "fc.weight",
+            .match = match,
+            .elements = 4,
+            .sqnr_db = sqnr_db};
+  }
+
+  LayersResult result;
+  std::vector<ComparedWeight> weights;
+  double change = 1;  // of the compared layer, when a weight is changed
+  int runs = 0;
+};
+
+TEST_F(ScaledProduct, a_weight_that_is_the_parameter_needs_no_run) {
+  weights = {weight(WeightMatch::exact)};
+  EXPECT_EQ(check({1, 2, 3, 4}), "");
+  EXPECT_EQ(runs, 0);
+  EXPECT_FALSE(result.rows[0].exceeds);
+}
+
+TEST_F(ScaledProduct, another_weight_fails_its_layer_even_if_no_layer_behind_shows_it) {
+  weights = {weight(WeightMatch::differs, 20)};
+  EXPECT_EQ(check({1, 2, 4, 3}), "");
+  EXPECT_TRUE(result.rows[0].exceeds);
+  EXPECT_EQ(result.drift_origin, 0);
+  EXPECT_EQ(result.layers_exceeding, 1);
+}
+
+TEST_F(ScaledProduct, a_multiple_of_the_parameter_is_doubtful_if_no_layer_behind_shows_it) {
+  weights = {weight(WeightMatch::differs, 20)};
+  change = 1e-9;
+  EXPECT_EQ(check({1.1F, 2.2F, 3.3F, 4.4F}), "fc.weight");
+  EXPECT_FALSE(result.rows[0].exceeds);
+  change = 1;
+  EXPECT_EQ(check({1.1F, 2.2F, 3.3F, 4.4F}), "");
+}
+
+TEST_F(ScaledProduct, a_parameter_that_was_not_found_is_doubtful_if_no_layer_behind_shows_it) {
+  weights = {weight(WeightMatch::not_found)};
+  change = 1e-9;
+  EXPECT_EQ(check({9, 9, 9, 9}), "fc.weight");
+  change = 1;
+  EXPECT_EQ(check({9, 9, 9, 9}), "");
+}
+
+TEST_F(ScaledProduct, the_weight_of_a_layer_that_is_wrong_behind_it_is_not_asked_for) {
+  weights = {weight(WeightMatch::differs, 20)};
+  result.rows[1].exceeds = true;
+  EXPECT_EQ(check({1, 2, 4, 3}), "");
+  EXPECT_FALSE(result.rows[0].exceeds);
+}
+
+}  // namespace
+}  // namespace vernier
