@@ -54,6 +54,28 @@ TEST(OtherLeaf, is_not_made_up_for_by_the_bound_of_a_hardswish) {
   EXPECT_EQ(find_other_leaf({{hardswish}}, ModelIndex(activated("Clip"))), "");
 }
 
+TEST(OtherLeaf, is_none_where_a_hardsigmoid_was_fused_into_a_convolution) {
+  GraphBuilder builder;
+  vernier_onnx::AttributeProto activation, bounds;
+  activation.set_name("activation");
+  activation.set_type(vernier_onnx::AttributeProto::STRING);
+  bounds.set_name("activation_params");
+  bounds.set_type(vernier_onnx::AttributeProto::FLOATS);
+  bounds.add_floats(0);
+  bounds.add_floats(6);
+  vernier_onnx::AttributeProto sigmoid = activation, clip = activation;
+  sigmoid.set_s("HardSigmoid");
+  clip.set_s("Clip");
+  builder.input("x", DType::f32, {{1}, {1}, {1}, {1}})
+      .weight(tensor_of<float>("w", DType::f32, {1, 1, 1, 1}, {1}))
+      .node("FusedConv", {"x", "w"}, {"a"}, {sigmoid})
+      .node("FusedConv", {"a", "w"}, {"y"}, {clip, bounds})
+      .output("y");
+  EXPECT_EQ(find_other_leaf({{{.name = "gate", .type = "Hardsigmoid"}, relu6}},
+                            ModelIndex(builder.model())),
+            "");
+}
+
 // x -> LayerNormalization -> LayerNormalization -> y
 Model normalised(float first, float second) {
   GraphBuilder builder;

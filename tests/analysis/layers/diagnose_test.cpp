@@ -237,6 +237,24 @@ TEST_F(DiagnoseChain, another_epsilon_is_another_attribute) {
             "candidate, 1e-05 in the reference");
 }
 
+TEST_F(DiagnoseChain, another_bound_or_factor_is_another_attribute) {
+  leaves = {{.name = "norm", .type = "Hardtanh", .constants = {{"min_val", -1}, {"max_val", 4}}}};
+  graph = GraphBuilder();
+  graph.input("x", DType::f32, {{1}}).output("y");
+  graph.weight(tensor_of<float>("low", DType::f32, {}, {-1}));
+  graph.weight(tensor_of<float>("high", DType::f32, {}, {6}));
+  graph.node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"b"});
+  graph.node("Clip", {"b", "low", "high"}, {"y"});
+  rows[2] = exceeding(rows[2], 0.5);
+  EXPECT_EQ(diagnose_row(2).cause, Cause::attribute_mismatch);
+  EXPECT_THAT(diagnose_row(2).detail,
+              HasSubstr("max_val of node_3 is 6 in the candidate, 4 in the reference"));
+  leaves = {{.name = "norm", .type = "CELU", .constants = {{"alpha", 1.3}}}};
+  graph.graph().mutable_node(2)->set_op_type("Celu");
+  EXPECT_THAT(diagnose_row(2).detail,
+              HasSubstr("alpha of node_3 is 1 in the candidate, 1.3 in the reference"));
+}
+
 TEST_F(DiagnoseChain, a_difference_is_inherited_from_the_nearest_layer_before) {
   rows[0] = exceeding(rows[0], 1.0);
   rows[2] = exceeding(rows[2], 1e-6);
@@ -325,6 +343,20 @@ TEST(Diagnose, attributes_that_two_models_set_differently_are_named) {
   EXPECT_EQ(diagnose_onnx(chain(), other).cause, Cause::attribute_mismatch);
   EXPECT_THAT(diagnose_onnx(chain(), other).detail,
               HasSubstr("epsilon of node_3 is 1e-05 in the candidate, 0.001 in the reference"));
+}
+
+TEST(Diagnose, a_scalar_that_two_models_add_differently_is_named) {
+  const auto sum = [](float number) {
+    GraphBuilder graph;
+    graph.input("x", DType::f32, {{1}}).output("y");
+    graph.weight(tensor_of<float>("number", DType::f32, {}, {number}));
+    graph.node("Add", {"x", "number"}, {"y"});
+    return graph;
+  };
+  const Told found = diagnose_onnx(sum(1e-6F), sum(0.01F));
+  EXPECT_EQ(found.cause, Cause::attribute_mismatch);
+  EXPECT_THAT(found.detail,
+              HasSubstr("operand 1 of node_1 is 0.01 in the candidate, 1e-06 in the reference"));
 }
 
 TEST(Diagnose, training_mode_is_an_extra_operator) {

@@ -71,7 +71,8 @@ std::ptrdiff_t written_with_six(std::span<const WatchedTensor> leaves, const Gra
     return has_type(leaf, {"Hardswish", "Hardsigmoid"});
   });
   const auto whole = std::ranges::count_if(graph.graph().node(), [](const NodeProto& node) {
-    return is_op(node, "HardSwish") || is_op(node, "HardSigmoid");
+    return is_op(node, "HardSwish") || is_op(node, "HardSigmoid") ||
+           attribute_string(node, "activation") == "HardSigmoid";
   });
   return std::max<std::ptrdiff_t>(smooth - whole, 0);
 }

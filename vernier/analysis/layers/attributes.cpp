@@ -5,6 +5,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -138,9 +139,29 @@ std::optional<SetNumber> epsilon_of(const NodeProto& node, const Region& region)
   return second ? second : number_read(node, 0, region);
 }
 
-std::optional<SetNumber> slope_of(const NodeProto& node) {
-  if (!is_op(node, "LeakyRelu")) return std::nullopt;
-  return SetNumber{.value = attribute_float(node, "alpha", 0.01F), .attribute = "alpha"};
+// A constant of a PyTorch module that an operator has as an attribute or as a constant operand.
+struct ModuleNumber {
+  const char* constant;
+  const char* op;
+  const char* attribute;  // null: an operand
+  float otherwise;        // the attribute's default
+  int operand;
+};
+constexpr std::array<ModuleNumber, 7> module_numbers = {
+    {{"negative_slope", "LeakyRelu", "alpha", 0.01F, -1},
+     {"alpha", "Elu", "alpha", 1, -1},
+     {"alpha", "Celu", "alpha", 1, -1},
+     {"min_val", "Clip", nullptr, 0, 1},
+     {"max_val", "Clip", nullptr, 0, 2},
+     {"lambd", "Shrink", "lambd", 0.5F, -1},
+     {"alpha", "ThresholdedRelu", "alpha", 1, -1}}};
+
+std::optional<SetNumber> number_of(const NodeProto& node, const ModuleNumber& number,
+                                   const Region& region) {
+  if (!is_op(node, number.op)) return std::nullopt;
+  if (!number.attribute) return number_read(node, number.operand, region);
+  return SetNumber{.value = attribute_float(node, number.attribute, number.otherwise),
+                   .attribute = number.attribute};
 }
 
 bool same_in_float32(double left, double right) {
@@ -166,6 +187,24 @@ Tensor as_operand(const NodeProto& node, const SetNumber& place, double value,
   Tensor number = make_tensor("", DType::f64, shape_of(stored));
   elements<double>(number)[0] = value;
   return convert(number, view.dtype);
+}
+
+// Scalar constants that nodes in the same place read as the same operand.
+void add_operands(std::vector<OtherAttribute>& found, const Region& reference,
+                  const NodeProto& expected, const Region& candidate, const NodeProto& node) {
+  for (int i = 0; i < std::min(expected.input_size(), node.input_size()); ++i) {
+    const auto wanted = number_read(expected, i, reference),
+               given = number_read(node, i, candidate);
+    if (!wanted || !given || same_in_float32(wanted->value, given->value)) continue;
+    found.push_back({.evidence = {.fact = Fact::other_attribute,
+                                  .node = node_label(node),
+                                  .name = fmt::format("operand {}", i),
+                                  .reference = {fmt::format("{:g}", wanted->value)},
+                                  .candidate = {fmt::format("{:g}", given->value)}},
+                     .correct = [tensor = node.output(0), i,
+                                 operand = as_operand(node, *given, wanted->value, candidate)](
+                                    Model& model) { set_operand(model, tensor, i, operand); }});
+  }
 }
 
 void add_number(std::vector<OtherAttribute>& found, const Region& region, const NodeProto& node,
@@ -268,6 +307,7 @@ std::vector<OtherAttribute> differing_attributes(const Region& reference, const 
     if (same_constants && is_op(*reference.nodes[i], "Constant")) continue;
     add_differences(found, *reference.nodes[i], *candidate.nodes[i],
                     reference.graph->index().model());
+    add_operands(found, reference, *reference.nodes[i], candidate, *candidate.nodes[i]);
   }
   return found;
 }
@@ -276,7 +316,8 @@ std::vector<OtherAttribute> differing_constants(const Region& region, const Watc
   std::vector<OtherAttribute> found;
   for (const NodeProto* node : region.nodes) {
     add_number(found, region, *node, leaf, "eps", epsilon_of(*node, region));
-    add_number(found, region, *node, leaf, "negative_slope", slope_of(*node));
+    for (const ModuleNumber& number : module_numbers)
+      add_number(found, region, *node, leaf, number.constant, number_of(*node, number, region));
     add_axis(found, region, *node, leaf);
   }
   add_gelu_form(found, region, leaf);

@@ -19,10 +19,10 @@ struct OtherAttribute {
   std::function<void(Model& candidate)> correct;
 };
 
-// Attributes that differ between regions with the same operators.
+// Attributes and scalar constants that differ between regions with the same operators.
 std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate);
 
-// An epsilon, slope or form of GELU that differs from the PyTorch module's, and a
+// An epsilon, slope, bound or form of GELU that differs from the PyTorch module's, and a
 // LayerNormalization axis that does not fit the number of axes of its scale.
 std::vector<OtherAttribute> differing_constants(const Region& region, const WatchedTensor& leaf);
 

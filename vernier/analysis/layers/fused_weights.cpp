@@ -34,12 +34,14 @@ bool differs(const ComparedWeight& weight) {
   return weight.match == WeightMatch::differs && !(weight.sqnr_db >= rounding_db);
 }
 
+// The initializer of that name, or the tensor of a Constant node that has or writes it; null if
+// there is none.
 TensorProto* mutable_constant(GraphProto& graph, const std::string& name) {
   for (TensorProto& each : *graph.mutable_initializer())
     if (each.name() == name) return &each;
   for (auto& node : *graph.mutable_node())
-    if (node.op_type() == "Constant" && node.output(0) == name && node.attribute_size() > 0 &&
-        node.attribute(0).has_t())
+    if (is_op(node, "Constant") && node.attribute_size() > 0 && node.attribute(0).has_t() &&
+        (node.output(0) == name || node.attribute(0).t().name() == name))
       return node.mutable_attribute(0)->mutable_t();
   return nullptr;
 }
@@ -255,24 +257,26 @@ std::string independent_of(const std::vector<Unproven>& unproven, const LayersRe
                            const ModelIndex& candidate, const RunChanged& run_changed) {
   std::map<std::size_t, std::vector<std::string>> by_reader;
   for (const Unproven& each : unproven) by_reader[each.reader].push_back(each.initializer);
-  for (std::size_t round = 0;; ++round) {
+  std::size_t rounds = 0;
+  for (const auto& [reader, names] : by_reader) rounds = std::max(rounds, names.size());
+  for (std::size_t round = 0; round < rounds; ++round) {
     Model changed = candidate.model().clone();
     std::map<std::size_t, std::string> tried;
     for (const auto& [reader, names] : by_reader) {
       if (round >= names.size()) continue;
-      const TensorProto* stored = stored_weight(candidate, names[round]);
-      if (TensorProto* place = mutable_constant(
-              changed.graph(), stored->name().empty() ? names[round] : stored->name());
-          place && tried.emplace(reader, names[round]).second)
-        change_values(*place, candidate.model().view(*stored));
+      TensorProto* place = mutable_constant(changed.graph(), names[round]);
+      if (!place) continue;
+      change_values(*place, changed.view(*place));
+      tried.emplace(reader, names[round]);
     }
-    if (tried.empty()) return "";
+    if (tried.empty()) continue;
     const auto errors = run_changed(result.rows, changed);
     for (const auto& [reader, name] : tried)
       if (reader >= errors.size() || !errors[reader] ||
           errors[reader]->max_abs_diff <= result.rows[reader].allowed)
         return name;
   }
+  return "";
 }
 
 }  // namespace
