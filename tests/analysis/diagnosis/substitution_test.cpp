@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "tests/arrays.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
-#include "vernier/tensor/npz.h"
 
 namespace vernier {
 namespace {
