@@ -43,8 +43,8 @@ TEST(ValueCounts, order_and_grouping_do_not_matter) {
   back.add(first);
   const ValueCounts whole = counts_of({0.25, -0.5, 40, -3});
   for (int bin = 0; bin < ValueCounts::bins; ++bin) {
-    EXPECT_EQ(forth[bin], whole[bin]);
-    EXPECT_EQ(back[bin], whole[bin]);
+    EXPECT_EQ(forth.count(bin), whole.count(bin));
+    EXPECT_EQ(back.count(bin), whole.count(bin));
   }
   EXPECT_EQ(forth.bin_width(), whole.bin_width());
 }
