@@ -1,6 +1,5 @@
 #include "vernier/vernier.h"
 
-#include <memory>
 #include <optional>
 
 #include "vernier/analysis/compare/compare_runners.h"

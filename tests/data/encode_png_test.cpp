@@ -1,4 +1,4 @@
-#include "vernier/data/encode_png.h"
+#include "vernier/data/image.h"
 
 #include <gtest/gtest.h>
 

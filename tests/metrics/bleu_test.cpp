@@ -93,7 +93,7 @@ TEST(Bleu, a_sentence_has_the_published_scores) {
                     {.tokenisation = c.tokenisation, .lowercase = c.lowercase})
             .score,
         c.score, 1e-3)
-        << smoothing_name(c.smoothing) << ", " << tokenisation_name(c.tokenisation);
+        << static_cast<int>(c.smoothing) << ", " << static_cast<int>(c.tokenisation);
 }
 
 TEST(Bleu, nothing_right_is_zero_whatever_the_smoothing) {
@@ -141,9 +141,9 @@ TEST(Bleu, a_prediction_without_target_is_an_error) {
   EXPECT_THROW(bleu_statistics(Tokens{1}, {}), Error);
 }
 
-TEST(Bleu, names_are_read_as_they_are_written) {
-  for (const std::string_view name : smoothing_names())
-    EXPECT_EQ(smoothing_name(parse_smoothing(name).value()), name);
+TEST(Bleu, names_are_in_the_order_of_the_enum) {
+  for (std::size_t i = 0; i < smoothing_names().size(); ++i)
+    EXPECT_EQ(parse_smoothing(smoothing_names()[i]), static_cast<Smoothing>(i));
   EXPECT_FALSE(parse_smoothing("laplace"));
 }
 

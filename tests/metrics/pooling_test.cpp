@@ -49,8 +49,8 @@ TEST(Pooling, a_shape_it_is_not_for_is_an_error) {
 }
 
 TEST(Pooling, names_are_read_as_they_are_written) {
-  for (const std::string_view name : pooling_names())
-    EXPECT_EQ(pooling_name(parse_pooling(name).value()), name);
+  for (std::size_t i = 0; i < pooling_names().size(); ++i)
+    EXPECT_EQ(parse_pooling(pooling_names()[i]), static_cast<Pooling>(i));
   EXPECT_FALSE(parse_pooling("max"));
 }
 

@@ -1,4 +1,4 @@
-#include "vernier/model/quantization_summary.h"
+#include "vernier/model/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

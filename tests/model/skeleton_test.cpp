@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/read_tensor.h"
 #include "tests/model_builder.h"
 #include "vernier/error.h"
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/model/read_tensor.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"

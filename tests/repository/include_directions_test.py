@@ -24,8 +24,8 @@ PRIVATE_LIBRARIES = ("onnxruntime", "torch/", "ATen/", "c10/", "google/protobuf/
 
 # Their names, which an installed header may not use, not even declared in advance.
 PRIVATE_NAMES = re.compile(r"\b(?:Ort|vernier_onnx|nlohmann|torch|at|google)\s*(?:::|\{)")
-# A Model is made of ONNX's own messages; it only declares their names.
-SHOWS_ONNX = "vernier/model/model.h"
+# A Model is made of ONNX's own messages; this header declares their names.
+SHOWS_ONNX = "vernier/model/onnx.h"
 
 # The library in one header: it may include everything, and nothing includes it.
 UMBRELLA = ("vernier/vernier.h", "vernier/vernier.cpp")

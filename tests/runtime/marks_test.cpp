@@ -1,4 +1,3 @@
-#include "vernier/runtime/marks.h"
 
 #include <gtest/gtest.h>
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 
+#include "tests/model/read_tensor.h"
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/tensor_data.h"

@@ -187,11 +187,5 @@ TEST(ConvertErrors, a_byte_count_that_contradicts_the_shape_is_named) {
   EXPECT_THAT([&] { widen(tensor, 0, std::span<float>{}); }, contradicts);
 }
 
-TEST(ConvertErrors, only_8_bit_floats_have_8_bit_float_patterns) {
-  const auto names = ThrowsMessage<Error>(HasSubstr("expected an 8-bit float, found int8"));
-  EXPECT_THAT([] { f8_to_f32(DType::i8, 0); }, names);
-  EXPECT_THAT([] { f32_to_f8(DType::i8, 0); }, names);
-}
-
 }  // namespace
 }  // namespace vernier

@@ -1,7 +1,9 @@
 #include "vernier/tensor/small_float.h"
+#include "vernier/tensor/convert.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -66,6 +68,16 @@ int nearest_magnitude(const Format& format, long double value) {
   }
   const long double below = value - value_of(format, low), above = value_of(format, high) - value;
   return below < above || (below == above && low % 2 == 0) ? low : high;
+}
+
+float f8_to_f32(DType dtype, std::uint8_t bits) {
+  const auto byte = std::byte{bits};
+  return to_f32({.dtype = dtype, .shape = {}, .bytes = {&byte, 1}})[0];
+}
+
+std::uint8_t f32_to_f8(DType dtype, float value) {
+  const Tensor narrow = convert(tensor_of<float>("", DType::f32, {}, std::array{value}), dtype);
+  return std::to_integer<std::uint8_t>(narrow.bytes[0]);
 }
 
 float widened(const Format& format, int bits) {

@@ -42,32 +42,32 @@ std::string counterpart_of(const DiffOptions& options, const Arrays& candidate,
                            const std::string& name) {
   const auto mapped = options.mapped.find(name);
   if (mapped != options.mapped.end()) return mapped->second;
-  return is_npy(options.reference) && is_npy(options.candidate) ? candidate.names().front() : name;
+  return is_npy(options.reference) && is_npy(options.candidate) ? candidate.names.front() : name;
 }
 
 std::vector<PairResult> collect_pairs(const DiffOptions& options) {
-  const auto reference = open_arrays(options.reference);
-  const auto candidate = open_arrays(options.candidate);
+  const Arrays reference = open_arrays(options.reference);
+  const Arrays candidate = open_arrays(options.candidate);
   for (const auto& [from, to] : options.mapped) {
-    require_name(from, reference->names(), "--map-output", "the reference", "array");
-    require_name(to, candidate->names(), "--map-output", "the candidate", "array");
+    require_name(from, reference.names, "--map-output", "the reference", "array");
+    require_name(to, candidate.names, "--map-output", "the candidate", "array");
   }
   std::vector<PairResult> pairs;
   std::vector<std::string> paired;
-  for (const std::string& name : reference->names()) {
-    const std::string counterpart = counterpart_of(options, *candidate, name);
-    const Tensor tensor = reference->read(name);
-    if (std::ranges::count(candidate->names(), counterpart) > 0) {
+  for (const std::string& name : reference.names) {
+    const std::string counterpart = counterpart_of(options, candidate, name);
+    const Tensor tensor = reference.read(name);
+    if (std::ranges::count(candidate.names, counterpart) > 0) {
       paired.push_back(counterpart);
       pairs.push_back(
-          compare_arrays(tensor, candidate->read(counterpart), options.leading_axis_is_samples));
+          compare_arrays(tensor, candidate.read(counterpart), options.leading_axis_is_samples));
     } else {
       pairs.push_back(one_sided(tensor, PairStatus::only_in_reference));
     }
   }
-  for (const std::string& name : candidate->names())
+  for (const std::string& name : candidate.names)
     if (std::ranges::count(paired, name) == 0)
-      pairs.push_back(one_sided(candidate->read(name), PairStatus::only_in_candidate));
+      pairs.push_back(one_sided(candidate.read(name), PairStatus::only_in_candidate));
   return pairs;
 }
 

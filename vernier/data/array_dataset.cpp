@@ -27,15 +27,6 @@ Image image_of(const Tensor& row, bool planes) {
   return image;
 }
 
-Tensor row_of(const Tensor& array, std::int64_t row) {
-  const std::size_t size = array.bytes.size() / array.shape[0];
-  const auto begin = array.bytes.begin() + static_cast<std::ptrdiff_t>(row * size);
-  return {array.name,
-          array.dtype,
-          {array.shape.begin() + 1, array.shape.end()},
-          {begin, begin + static_cast<std::ptrdiff_t>(size)}};
-}
-
 class ArrayDataset : public Dataset {
  public:
   ArrayDataset(Tensor inputs, std::vector<std::int64_t> labels, std::optional<Tensor> targets,
@@ -52,8 +43,8 @@ class ArrayDataset : public Dataset {
     for (const std::int64_t position : positions) {
       Example example{.id = fmt::format("{} row {}", subject_, position)};
       if (!labels_.empty()) example.label = labels_[position];
-      if (targets_) example.target = row_of(*targets_, position);
-      example.content = image_or_tensor(row_of(inputs_, position));
+      if (targets_) example.target = unstack(rows_of(*targets_, position, 1));
+      example.content = image_or_tensor(unstack(rows_of(inputs_, position, 1)));
       examples.push_back(std::move(example));
     }
     return examples;

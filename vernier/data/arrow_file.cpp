@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/tensor/convert.h"
 
@@ -55,8 +56,7 @@ class Table {
   }
   std::string text(int field) const {
     const auto [begin, count] = vector(field);
-    const Bytes bytes = part_of(all_, static_cast<std::int64_t>(begin), count);
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    return std::string(as_text(part_of(all_, static_cast<std::int64_t>(begin), count)));
   }
   std::vector<Table> tables(int field) const {
     const auto [begin, count] = vector(field);

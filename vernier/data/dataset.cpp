@@ -26,16 +26,9 @@ std::vector<fs::path> matches(const std::string& pattern) {
 }
 
 std::vector<fs::path> parquet_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (auto entry = fs::recursive_directory_iterator(folder);
-       entry != fs::recursive_directory_iterator(); ++entry) {
-    if (is_ignored(entry->path()))
-      entry.disable_recursion_pending();
-    else if (entry->path().extension() == ".parquet" && entry->is_regular_file())
-      files.push_back(entry->path());
-  }
-  std::ranges::sort(files);
-  return files;
+  return files_below(folder, [](const fs::directory_entry& entry) {
+    return entry.path().extension() == ".parquet" && entry.is_regular_file();
+  });
 }
 
 std::unique_ptr<Dataset> open_folder(const fs::path& folder, const DatasetOptions& options) {

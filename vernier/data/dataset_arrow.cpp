@@ -56,10 +56,6 @@ std::string type_text(const ArrowField& field) {
   return "(not read)";
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::optional<std::string_view> text_at(const ArrowArray* array, std::int64_t row) {
   const auto bytes = array ? array->bytes(row) : std::nullopt;
   return bytes ? std::optional(as_text(*bytes)) : std::nullopt;
@@ -225,8 +221,7 @@ class ArrowDataset : public Dataset {
 };
 
 Json read_json(const fs::path& path) {
-  const auto bytes = read_file(path, "dataset");
-  return try_parse_json<Json>(vernier::as_text(bytes));
+  return try_parse_json<Json>(as_text(read_file(path, "dataset")));
 }
 
 // The folder of one split of a saved DatasetDict.

@@ -67,17 +67,16 @@ std::vector<std::string> subfolders(const fs::path& folder) {
   return names;
 }
 
+bool is_image_name(const fs::path& path) {
+  constexpr std::string_view known[] = {".jpg", ".jpeg", ".png", ".webp", ".bmp",
+                                        ".ppm", ".pgm",  ".pbm", ".pnm"};
+  return std::ranges::find(known, lower_case(path.extension())) != std::end(known);
+}
+
 std::vector<fs::path> image_files(const fs::path& folder) {
-  std::vector<fs::path> files;
-  for (auto entry = fs::recursive_directory_iterator(folder);
-       entry != fs::recursive_directory_iterator(); ++entry) {
-    if (is_ignored(entry->path()))
-      entry.disable_recursion_pending();
-    else if (is_image_name(entry->path()) && !entry->is_directory())
-      files.push_back(entry->path());
-  }
-  std::ranges::sort(files);
-  return files;
+  return files_below(folder, [](const fs::directory_entry& entry) {
+    return is_image_name(entry.path()) && !entry.is_directory();
+  });
 }
 
 // The label maps in labels/, keyed by their path in labels/ without extension.
@@ -199,10 +198,18 @@ bool is_ignored(const fs::path& path) {
   return name.starts_with('.') || name == "__MACOSX";
 }
 
-bool is_image_name(const fs::path& path) {
-  constexpr std::string_view known[] = {".jpg", ".jpeg", ".png", ".webp", ".bmp",
-                                        ".ppm", ".pgm",  ".pbm", ".pnm"};
-  return std::ranges::find(known, lower_case(path.extension())) != std::end(known);
+std::vector<fs::path> files_below(const fs::path& folder,
+                                  bool (*is_wanted)(const fs::directory_entry& entry)) {
+  std::vector<fs::path> files;
+  for (auto entry = fs::recursive_directory_iterator(folder);
+       entry != fs::recursive_directory_iterator(); ++entry) {
+    if (is_ignored(entry->path()))
+      entry.disable_recursion_pending();
+    else if (is_wanted(*entry))
+      files.push_back(entry->path());
+  }
+  std::ranges::sort(files);
+  return files;
 }
 
 std::unique_ptr<Dataset> open_image_folder(const fs::path& folder, const DatasetOptions& options) {

@@ -13,7 +13,10 @@ namespace vernier {
 // Whether the path is hidden, or the __MACOSX folder that macOS adds to archives.
 bool is_ignored(const std::filesystem::path& path);
 
-bool is_image_name(const std::filesystem::path& path);
+// The wanted files in the folder and in its subfolders, sorted, without ignored ones.
+std::vector<std::filesystem::path> files_below(
+    const std::filesystem::path& folder,
+    bool (*is_wanted)(const std::filesystem::directory_entry& entry));
 std::unique_ptr<Dataset> open_image_folder(const std::filesystem::path& folder,
                                            const DatasetOptions& options);
 

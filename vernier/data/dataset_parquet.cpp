@@ -27,15 +27,6 @@ struct ParquetPart {
   std::int64_t rows = 0;
 };
 
-// DuckDB interprets a path as a glob pattern: brackets escape special characters. The path is made
-// absolute so that it cannot be mistaken for a URL.
-std::string literal_path(const fs::path& path) {
-  std::string literal;
-  for (const char c : fs::absolute(path).string())
-    literal += c == '*' || c == '?' || c == '[' ? std::string{'[', c, ']'} : std::string(1, c);
-  return literal;
-}
-
 Holds what_holds(const std::string& type) {
   constexpr std::string_view integers[] = {"TINYINT",  "SMALLINT",  "INTEGER",  "BIGINT",
                                            "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"};
@@ -47,11 +38,10 @@ Holds what_holds(const std::string& type) {
 
 std::vector<DatasetColumn> columns_of(const DuckDb& duckdb, const ParquetPart& file) {
   std::vector<DatasetColumn> columns;
-  const std::string parameters[] = {literal_path(file.path)};
   duckdb.query(
       "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?, "
       "hive_partitioning = false))",
-      parameters, file.id, [&](const DuckDbRow& row) {
+      file.path, file.id, [&](const DuckDbRow& row) {
         const std::string type(*row.bytes(1));
         columns.push_back({std::string(*row.bytes(0)), what_holds(type), type});
       });
@@ -60,8 +50,7 @@ std::vector<DatasetColumn> columns_of(const DuckDb& duckdb, const ParquetPart& f
 
 std::int64_t row_count(const DuckDb& duckdb, const ParquetPart& file) {
   std::int64_t rows = 0;
-  const std::string parameters[] = {literal_path(file.path)};
-  duckdb.query("SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata(?)", parameters, file.id,
+  duckdb.query("SELECT CAST(num_rows AS BIGINT) FROM parquet_file_metadata(?)", file.path, file.id,
                [&](const DuckDbRow& row) { rows = row.integer(0).value_or(0); });
   return rows;
 }
@@ -69,9 +58,8 @@ std::int64_t row_count(const DuckDb& duckdb, const ParquetPart& file) {
 // The `huggingface` entry of the file's metadata.
 std::string metadata_of(const DuckDb& duckdb, const ParquetPart& file) {
   std::string metadata;
-  const std::string parameters[] = {literal_path(file.path)};
   duckdb.query("SELECT value FROM parquet_kv_metadata(?) WHERE key = 'huggingface'::BLOB",
-               parameters, file.id,
+               file.path, file.id,
                [&](const DuckDbRow& row) { metadata = row.bytes(0).value_or(""); });
   return metadata;
 }
@@ -132,14 +120,12 @@ class ParquetDataset : public Dataset {
   // Uses the distinct texts of a column, sorted, as classes. Returns the column's SQL expression.
   std::string name_classes(const std::string& column) {
     std::set<std::string> names;
-    for (const ParquetPart& file : files_) {
-      const std::string parameters[] = {literal_path(file.path)};
+    for (const ParquetPart& file : files_)
       duckdb_.query(fmt::format("SELECT DISTINCT {0} FROM read_parquet(?, hive_partitioning = "
                                 "false) WHERE {0} IS NOT NULL",
                                 quoted_identifier(column)),
-                    parameters, file.id,
+                    file.path, file.id,
                     [&](const DuckDbRow& row) { names.emplace(row.bytes(0).value_or("")); });
-    }
     classes_.assign(names.begin(), names.end());
     return quoted_identifier(column);
   }
@@ -166,12 +152,11 @@ class ParquetDataset : public Dataset {
         rows.push_back(position - file.first);
     std::map<std::int64_t, Example> found;
     if (rows.empty()) return found;
-    const std::string parameters[] = {literal_path(file.path)};
     const auto [first, last] = std::ranges::minmax(rows);  // lets DuckDB skip parts of the file
     const std::string sql =
         fmt::format("{} WHERE file_row_number BETWEEN {} AND {} AND file_row_number IN ({})",
                     select_, first, last, fmt::join(rows, ","));
-    duckdb_.query(sql, parameters, file.id, [&](const DuckDbRow& row) {
+    duckdb_.query(sql, file.path, file.id, [&](const DuckDbRow& row) {
       const std::int64_t number = row.integer(0).value();
       found[file.first + number] = example(file, number, row);
     });

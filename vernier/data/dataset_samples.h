@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "vernier/data/loader.h"
 #include "vernier/data/samples.h"

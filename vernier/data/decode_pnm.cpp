@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "vernier/data/byte_order.h"
 #include "vernier/data/decode.h"

@@ -121,6 +121,15 @@ std::string first_line(const char* message) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
+// DuckDB interprets a path as a glob pattern: brackets escape special characters. The path is made
+// absolute so that it cannot be mistaken for a URL.
+std::string literal_path(const fs::path& path) {
+  std::string literal;
+  for (const char c : fs::absolute(path).string())
+    literal += c == '*' || c == '?' || c == '[' ? std::string{'[', c, ']'} : std::string(1, c);
+  return literal;
+}
+
 class ChunkRow : public DuckDbRow {
  public:
   ChunkRow(duckdb_data_chunk chunk, idx_t row) : chunk_(chunk), row_(row) {}
@@ -168,10 +177,9 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  void run(std::span<const std::string> parameters,
-           const std::function<void(const DuckDbRow&)>& visit) {
-    for (std::size_t i = 0; i < parameters.size(); ++i)
-      api().bind_varchar_length(statement_, i + 1, parameters[i].data(), parameters[i].size());
+  void run(const fs::path& file, const std::function<void(const DuckDbRow&)>& visit) {
+    const std::string path = file.empty() ? "" : literal_path(file);
+    if (!file.empty()) api().bind_varchar_length(statement_, 1, path.data(), path.size());
     if (api().execute_prepared(statement_, &result_) == DuckDBError)
       throw Error(
           fmt::format("[parquet] {}: {}", subject_, first_line(api().result_error(&result_))));
@@ -230,10 +238,9 @@ DuckDb::DuckDb() : state_(std::make_unique<State>()) {}
 DuckDb::~DuckDb() = default;
 DuckDb::DuckDb(DuckDb&&) noexcept = default;
 
-void DuckDb::query(const std::string& sql, std::span<const std::string> parameters,
-                   const std::string& subject,
+void DuckDb::query(const std::string& sql, const fs::path& file, const std::string& subject,
                    const std::function<void(const DuckDbRow&)>& visit) const {
-  Statement(state_->connection, sql, subject).run(parameters, visit);
+  Statement(state_->connection, sql, subject).run(file, visit);
 }
 
 std::string quoted_identifier(std::string_view name) {

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace vernier {
 
@@ -27,10 +26,10 @@ class DuckDb {
   ~DuckDb();
   DuckDb(DuckDb&&) noexcept;
 
-  // Runs one statement and calls visit(row) for each row of the result. Each ? is bound to one of
-  // the parameters. Throws Error with `subject` and DuckDB's reason.
-  void query(const std::string& sql, std::span<const std::string> parameters,
-             const std::string& subject, const std::function<void(const DuckDbRow&)>& visit) const;
+  // Runs one statement and calls visit(row) for each row of the result. Its only ?, if any, is
+  // bound to the path of `file`, taken literally. Throws Error with `subject` and DuckDB's reason.
+  void query(const std::string& sql, const std::filesystem::path& file, const std::string& subject,
+             const std::function<void(const DuckDbRow&)>& visit) const;
 
  private:
   struct State;

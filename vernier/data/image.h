@@ -34,6 +34,9 @@ Image decode_image(std::span<const std::byte> bytes, const std::string& subject)
 // decode_image() does, and for colour, JPEG and 16-bit PNG.
 Image decode_label_map(std::span<const std::byte> bytes, const std::string& subject);
 
+// The image as a PNG file. Throws Error for an image without pixels.
+std::vector<std::byte> encode_png(const Image& image);
+
 // Pillow's limit for decompression bombs.
 inline constexpr std::int64_t max_image_pixels = 178'956'970;
 

@@ -6,7 +6,6 @@
 #include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
@@ -113,8 +112,7 @@ LabelMapping read_label_mapping(const std::filesystem::path& path,
   const auto fail = [&](const std::string& reason) -> Error {
     return Error(fmt::format("[labels] {}: {}", path.string(), reason));
   };
-  const auto bytes = read_file(path, "labels");
-  const Json json = try_parse_json<Json>(as_text(bytes));
+  const Json json = try_parse_json<Json>(as_text(read_file(path, "labels")));
   if (!json.is_object()) throw fail("expected a JSON object from dataset labels to model labels");
   if (const auto names = label_names(json); !names.empty()) {
     LabelMapping mapping;
@@ -147,8 +145,7 @@ std::optional<std::filesystem::path> find_label_names(const std::filesystem::pat
   const std::filesystem::path path = model.parent_path() / "config.json";
   if (model.empty() || classes.empty() || !std::filesystem::is_regular_file(path))
     return std::nullopt;
-  const auto bytes = read_file(path, "labels");
-  const Json json = try_parse_json<Json>(as_text(bytes));
+  const Json json = try_parse_json<Json>(as_text(read_file(path, "labels")));
   if (!json.is_object() || !json.contains("id2label")) return std::nullopt;
   const auto names = label_names(json);
   const bool all = std::ranges::all_of(

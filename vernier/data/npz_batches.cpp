@@ -135,9 +135,7 @@ TensorSpec completed(TensorSpec input, const std::string& array, const SampleArc
     input.shape.resize(batch_axis + row.shape.size());
   }
   const auto given = shapes.find(input.name);
-  if (given == shapes.end()) return input;
-  input.shape.clear();
-  for (const std::int64_t size : given->second) input.shape.push_back({size, ""});
+  if (given != shapes.end()) input.shape = static_dims(given->second);
   return input;
 }
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <numeric>
 #include <type_traits>
-#include <vector>
 
 #include "vernier/data/ziggurat_table.h"
 

@@ -272,9 +272,8 @@ Preprocessing from_processor(const Settings& settings) {
 }
 
 Json read_json(const std::filesystem::path& path) {
-  const auto bytes = read_file(path, "preprocess");
   try {
-    return parse_json<Json>(as_text(bytes));
+    return parse_json<Json>(as_text(read_file(path, "preprocess")));
   } catch (const Json::exception& error) {
     throw Error(
         fmt::format("[preprocess] {}: not valid JSON: {}", path.string(), json_reason(error)));

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "vernier/data/input_shape.h"
 #include "vernier/data/numpy_random.h"
@@ -82,9 +81,7 @@ DrawRange range_of(const TensorSpec& input, const RandomOptions& options) {
 
 template <typename T>
 Tensor from_values(const InputDraw& input, DType dtype, const std::vector<T>& values) {
-  Tensor tensor = make_tensor(input.name, dtype, input.shape);
-  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  return tensor;
+  return tensor_of<T>(input.name, dtype, input.shape, values);
 }
 
 Tensor draw_floats(const InputDraw& input, NumpyRandom& random) {
@@ -179,27 +176,6 @@ Tensor draw(const InputDraw& input, const DrawKey& key) {
   const DType drawn = drawn_dtype(input.dtype);
   Tensor tensor = draw_as(drawn, input, random);
   return drawn == input.dtype ? tensor : convert(tensor, input.dtype);
-}
-
-std::string numpy_expression(const InputDraw& input, const DrawKey& key) {
-  const std::string shape =
-      fmt::format("({}{})", fmt::join(input.shape, ", "), input.shape.size() == 1 ? "," : "");
-  const DType drawn = drawn_dtype(input.dtype);
-  std::string text =
-      fmt::format("np.random.default_rng([{}, {}, {}])", key.seed, key.sample, key.input);
-  if (!is_float(drawn))
-    text += fmt::format(".integers({}, {}, {}, dtype=np.{})", input.range.low, input.range.high,
-                        shape, drawn == DType::boolean ? "bool_" : dtype_name(drawn));
-  else if (input.distribution == Distribution::normal)
-    text += fmt::format(".standard_normal({}, dtype=np.float32)", shape);
-  else
-    text += fmt::format(".random({}, dtype=np.float32)", shape);
-  if (is_float(drawn) && input.distribution == Distribution::uniform &&
-      input.range != DrawRange{0, 1})
-    text = fmt::format("({} * np.float32({} - {}) + np.float32({}))", text, input.range.high,
-                       input.range.low, input.range.low);
-  if (drawn != input.dtype) text += fmt::format(".astype('{}')", dtype_name(input.dtype));
-  return text;
 }
 
 std::unique_ptr<Samples> random_samples(std::span<const TensorSpec> inputs,

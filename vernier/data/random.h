@@ -56,9 +56,6 @@ struct DrawKey {
 // Floats are drawn as float32 and then converted, so that an input is the same in every precision.
 Tensor draw(const InputDraw& input, const DrawKey& key);
 
-// The Python expression that evaluates to the same array, with numpy as np.
-std::string numpy_expression(const InputDraw& input, const DrawKey& key);
-
 std::unique_ptr<Samples> random_samples(std::span<const TensorSpec> inputs,
                                         const RandomOptions& options);
 

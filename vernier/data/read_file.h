@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +12,7 @@ namespace vernier {
 // The bytes of a file. Throws Error, starting with "[operation]", if it cannot be read.
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view operation);
 
-inline std::string_view as_text(const std::vector<std::byte>& bytes) {
+inline std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -3,52 +3,44 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "vernier/error.h"
 
 namespace vernier {
 namespace {
 
-class SampleWindow : public Samples {
+// Some of the samples, at the places that a function gives.
+class ChosenSamples : public Samples {
+ public:
+  using Place = std::function<std::int64_t(std::int64_t index)>;
+
+  ChosenSamples(Samples& all, std::int64_t count, Place place)
+      : all_(all), count_(count), place_(std::move(place)) {}
+  std::int64_t size() const override { return count_; }
+  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(place_(index)); }
+  std::optional<Tensor> labels(std::int64_t index) override { return all_.labels(place_(index)); }
+  std::int64_t number(std::int64_t index) const override { return all_.number(place_(index)); }
+
+ protected:
+  Samples& all_;
+
+ private:
+  std::int64_t count_;
+  Place place_;
+};
+
+// Consecutive samples, which keep the alternatives of all.
+class SampleWindow : public ChosenSamples {
  public:
   SampleWindow(Samples& all, std::int64_t first, std::int64_t count,
                std::unique_ptr<Samples> owned = nullptr)
-      : owned_(std::move(owned)), all_(all), first_(first), count_(count) {}
-
-  std::int64_t size() const override { return count_; }
-  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(first_ + index); }
-  std::optional<Tensor> labels(std::int64_t index) override { return all_.labels(first_ + index); }
-  std::int64_t number(std::int64_t index) const override { return all_.number(first_ + index); }
+      : ChosenSamples(all, count, [first](std::int64_t index) { return first + index; }),
+        owned_(std::move(owned)) {}
   Samples* others() override { return all_.others(); }
 
  private:
   std::unique_ptr<Samples> owned_;  // null if the caller owns the samples
-  Samples& all_;
-  std::int64_t first_;
-  std::int64_t count_;
-};
-
-class SpreadSamples : public Samples {
- public:
-  SpreadSamples(Samples& all, std::int64_t most, std::int64_t steps)
-      : all_(all),
-        steps_(steps),
-        sequences_(all.size() / steps),
-        chosen_(std::min(most, sequences_)) {}
-
-  std::int64_t size() const override { return chosen_ * steps_; }
-  std::vector<Tensor> sample(std::int64_t index) override { return all_.sample(place(index)); }
-  std::optional<Tensor> labels(std::int64_t index) override { return all_.labels(place(index)); }
-  std::int64_t number(std::int64_t index) const override { return all_.number(place(index)); }
-
- private:
-  std::int64_t place(std::int64_t index) const {
-    const std::int64_t gaps = std::max<std::int64_t>(chosen_ - 1, 1);
-    return index / steps_ * (sequences_ - 1) / gaps * steps_ + index % steps_;
-  }
-
-  Samples& all_;
-  std::int64_t steps_, sequences_, chosen_;
 };
 
 }  // namespace
@@ -69,7 +61,11 @@ std::unique_ptr<Samples> first_samples(Samples& all, std::int64_t most) {
 }
 
 std::unique_ptr<Samples> spread_samples(Samples& all, std::int64_t most, std::int64_t steps) {
-  return std::make_unique<SpreadSamples>(all, most, steps);
+  const std::int64_t sequences = all.size() / steps, chosen = std::min(most, sequences);
+  const std::int64_t gaps = std::max<std::int64_t>(chosen - 1, 1);
+  return std::make_unique<ChosenSamples>(all, chosen * steps, [=](std::int64_t index) {
+    return index / steps * (sequences - 1) / gaps * steps + index % steps;
+  });
 }
 
 }  // namespace vernier

@@ -1,7 +1,6 @@
 #include "vernier/data/synthetic.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -43,15 +42,11 @@ float scaled(double value, const Interval& range, DType dtype) {
 }
 
 Tensor from_floats(const InputDraw& draw, const std::vector<float>& values) {
-  Tensor tensor = make_tensor(draw.name, DType::f32, draw.shape);
-  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  return draw.dtype == DType::f32 ? tensor : convert(tensor, draw.dtype);
+  return convert(tensor_of<float>(draw.name, DType::f32, draw.shape, values), draw.dtype);
 }
 
 Tensor from_integers(const InputDraw& draw, const std::vector<std::int64_t>& values) {
-  Tensor tensor = make_tensor(draw.name, DType::i64, draw.shape);
-  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  return draw.dtype == DType::i64 ? tensor : convert(tensor, draw.dtype);
+  return convert(tensor_of<std::int64_t>(draw.name, DType::i64, draw.shape, values), draw.dtype);
 }
 
 Tensor filled(const InputDraw& draw, double value) {

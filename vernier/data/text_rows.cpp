@@ -10,6 +10,7 @@
 
 #include "vernier/data/arrow_file.h"
 #include "vernier/data/duckdb_query.h"
+#include "vernier/data/read_file.h"
 #include "vernier/error.h"
 #include "vernier/json.h"
 #include "vernier/tensor/convert.h"
@@ -35,7 +36,7 @@ Json parse_row(const std::string& text, const fs::path& path, std::int64_t line)
   return row;
 }
 
-void read_lines(const fs::path& path, std::int64_t most, Rows& rows) {
+void read_json_lines(const fs::path& path, std::int64_t most, Rows& rows) {
   std::ifstream file(path);
   std::int64_t number = 0;
   for (std::string line; std::ssize(rows) < most && std::getline(file, line);) {
@@ -62,21 +63,12 @@ void read_array(const fs::path& path, std::int64_t most, Rows& rows) {
   }
 }
 
-// The absolute path with glob characters escaped for DuckDB.
-std::string literal_path(const fs::path& path) {
-  std::string literal;
-  for (const char c : fs::absolute(path).string())
-    literal += c == '*' || c == '?' || c == '[' ? std::string{'[', c, ']'} : std::string(1, c);
-  return literal;
-}
-
 void read_by_duckdb(const fs::path& path, const std::string& reader, std::int64_t most,
                     Rows& rows) {
-  const std::string parameters[] = {literal_path(path)};
   const std::int64_t left = most - std::ssize(rows);
   DuckDb().query(fmt::format("SELECT CAST(to_json(t) AS VARCHAR) FROM {} t LIMIT {}", reader,
                              std::min<std::int64_t>(left, std::int64_t{1} << 40)),
-                 parameters, path.string(),
+                 path, path.string(),
                  [&](const DuckDbRow& row) { rows.emplace_back(row.bytes(0).value_or("{}")); });
 }
 
@@ -85,8 +77,7 @@ Json value_of(const ArrowArray& array, std::int64_t row) {
   switch (array.field->kind) {
     case ArrowField::Kind::text: {
       const auto bytes = array.bytes(row);
-      return bytes ? Json(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()))
-                   : Json(nullptr);
+      return bytes ? Json(std::string(as_text(*bytes))) : Json(nullptr);
     }
     case ArrowField::Kind::number: {
       if (const auto integer = is_integer(array.field->dtype) ? array.integer(row) : std::nullopt)
@@ -124,7 +115,7 @@ void read_arrow(const fs::path& path, std::int64_t most, Rows& rows) {
 
 void read_table(const fs::path& path, std::int64_t most, Rows& rows) {
   const std::string ending = path.extension().string();
-  if (ending == ".jsonl") return read_lines(path, most, rows);
+  if (ending == ".jsonl") return read_json_lines(path, most, rows);
   if (ending == ".json") return read_array(path, most, rows);
   if (ending == ".arrow") return read_arrow(path, most, rows);
   if (ending == ".parquet")

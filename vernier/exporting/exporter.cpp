@@ -45,11 +45,6 @@ std::vector<std::string> arguments(const ExportOptions& options, const fs::path&
   return list;
 }
 
-std::string last_line(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
 fs::path cache_folder() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && fs::path(cache).is_absolute())
     return fs::path(cache) / "vernier";

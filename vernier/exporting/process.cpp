@@ -62,13 +62,6 @@ class Streams {
   std::array<int, 2> ends_{-1, -1};
 };
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 // Starts a program that gets SIGTERM when this process ends for any reason. It has a process group
 // of its own, so that Ctrl-C in the terminal does not reach it. Nothing may allocate between fork
 // and exec.
@@ -91,6 +84,18 @@ int wait_for(pid_t child) {
 
 }  // namespace
 
+std::vector<char*> exec_arguments(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string last_line(std::string printed) {
+  printed.resize(printed.find_last_not_of(" \t\r\n") + 1);
+  return printed.substr(printed.rfind('\n') + 1);
+}
+
 std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -111,7 +116,8 @@ ProcessResult run_process(const std::vector<std::string>& command,
   std::vector<std::string> arguments = command;
   std::vector<std::string> variables = environment_with(environment);
   Streams streams;
-  const pid_t child = start(streams, pointers(arguments).data(), pointers(variables).data());
+  const pid_t child =
+      start(streams, exec_arguments(arguments).data(), exec_arguments(variables).data());
   if (child < 0) return {.exit_code = could_not_start};
   std::string out = streams.read_to_end();
   return {wait_for(child), std::move(out)};

@@ -17,6 +17,12 @@ struct ProcessResult {
 ProcessResult run_process(const std::vector<std::string>& command,
                           const std::map<std::string, std::string>& environment = {});
 
+// The words as exec functions take them: pointers, and a null pointer at the end.
+std::vector<char*> exec_arguments(std::vector<std::string>& words);
+
+// The last line of what a program printed that is not empty.
+std::string last_line(std::string printed);
+
 // The value of an environment variable; empty if it is not set.
 std::string environment_variable(const char* name);
 

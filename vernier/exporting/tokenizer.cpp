@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,6 +11,7 @@
 #include "vernier/exporting/process.h"
 #include "vernier/exporting/python.h"
 #include "vernier/json.h"
+#include "vernier/tensor/temporary_folder.h"
 
 namespace vernier {
 
@@ -48,36 +45,15 @@ std::vector<std::int64_t> Tokenizer::encode(const fs::path& text) const {
   return ids;
 }
 
-namespace {
-
-// A temporary file; removed by the destructor.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& content)
-      : path_((fs::temp_directory_path() / "vernier-XXXXXX").string()) {
-    const int file = mkstemp(path_.data());
-    if (file < 0) throw Error("[text] no temporary file could be made; is TMPDIR writable?");
-    close(file);
-    std::ofstream(path_) << content;
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-}  // namespace
-
 EncodedTexts Tokenizer::encode(std::span<const TextToEncode> texts, std::int64_t most) const {
   nlohmann::json request = {{"most", most}, {"texts", nlohmann::json::array()}};
   for (const TextToEncode& each : texts)
     request["texts"].push_back({{"text", each.text}, {"pair", each.pair}, {"words", each.words}});
-  const TemporaryFile file(json_line(request));
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "texts.json";
+  std::ofstream(file) << json_line(request);
   const auto answer =
-      parse_json<nlohmann::json>(run({"texts", path_.string(), file.path()}, "a table of texts"));
+      parse_json<nlohmann::json>(run({"texts", path_.string(), file.string()}, "a table of texts"));
   EncodedTexts encoded;
   if (!answer["mask"].is_null()) encoded.mask = answer["mask"].get<std::int64_t>();
   for (const auto& each : answer["texts"])

@@ -1,7 +1,5 @@
 #include "vernier/metrics/bleu.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -84,10 +82,6 @@ std::optional<Smoothing> parse_smoothing(std::string_view name) {
   const auto found = std::ranges::find(names, name);
   if (found == names.end()) return std::nullopt;
   return static_cast<Smoothing>(found - names.begin());
-}
-
-std::string_view smoothing_name(Smoothing smoothing) {
-  return names[static_cast<std::size_t>(smoothing)];
 }
 
 std::span<const std::string_view> smoothing_names() { return names; }

@@ -37,7 +37,6 @@ enum class Smoothing {
 
 // sacreBLEU's names: "none", "floor", "add-k", "exp".
 std::optional<Smoothing> parse_smoothing(std::string_view name);
-std::string_view smoothing_name(Smoothing smoothing);
 std::span<const std::string_view> smoothing_names();
 
 struct BleuOptions {

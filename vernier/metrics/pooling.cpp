@@ -62,8 +62,6 @@ std::optional<Pooling> parse_pooling(std::string_view name) {
   return static_cast<Pooling>(found - kinds.begin());
 }
 
-std::string_view pooling_name(Pooling pooling) { return kind_of(pooling).name; }
-
 std::span<const std::string_view> pooling_names() { return names; }
 
 Pooling default_pooling(const TensorView& output) {

@@ -17,7 +17,6 @@ enum class Pooling {
 };
 
 std::optional<Pooling> parse_pooling(std::string_view name);  // "cls", "mean", "gap", "none"
-std::string_view pooling_name(Pooling pooling);
 std::span<const std::string_view> pooling_names();
 
 // The default for an output's shape: none for [samples, dims], cls for [samples, tokens, dims].

@@ -99,9 +99,9 @@ double mean_neighbour_overlap(const Neighbours& reference, const Neighbours& can
   return shared / static_cast<double>(reference.queries * reference.k);
 }
 
-double similarity_rank_correlation(const TensorView& reference, const TensorView& candidate,
-                                   const RankCorrelationOptions& options) {
-  const int threads = thread_count(options.threads);
+double similarity_rank_correlation(const TensorView& reference, const TensorView& candidate) {
+  constexpr std::int64_t most_queries = 1000;
+  const int threads = thread_count(0);
   const Embeddings left = prepare_embeddings(reference, threads);
   const Embeddings right = prepare_embeddings(candidate, threads);
   if (left.source_rows != right.source_rows)
@@ -112,7 +112,7 @@ double similarity_rank_correlation(const TensorView& reference, const TensorView
   const std::vector<CommonRow> rows = common_rows(left, right);
   const auto samples = static_cast<std::int64_t>(rows.size());
   if (samples < 3) return nan;
-  std::vector<double> correlations(std::min(samples, options.max_queries));
+  std::vector<double> correlations(std::min(samples, most_queries));
   const auto queries = static_cast<std::int64_t>(correlations.size());
   parallel_for(queries, threads, [&](std::int64_t i) {
     const std::size_t query = i * samples / queries;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -23,17 +22,11 @@ double spearman(std::span<const double> reference, std::span<const double> candi
 // Error if the numbers of queries or neighbours differ.
 double mean_neighbour_overlap(const Neighbours& reference, const Neighbours& candidate);
 
-struct RankCorrelationOptions {
-  std::int64_t max_queries = 1000;  // if there are more samples, queries are evenly spaced
-  int threads = 0;                  // 0 for one per core
-};
-
 // The mean over queries of Spearman's correlation between a query's cosine similarities (float64)
-// to all other samples in the reference and in the candidate. Samples with NaN or infinity on
-// either side are left out; a query whose correlation is undefined counts as 0. NaN if fewer than
-// three samples are left. The embeddings are [samples, dims]; dims may differ. Throws Error if the
-// numbers of samples differ.
-double similarity_rank_correlation(const TensorView& reference, const TensorView& candidate,
-                                   const RankCorrelationOptions& options = {});
+// to all other samples in the reference and in the candidate. Each sample is a query; of more than
+// 1000, as many evenly spaced ones. Samples with NaN or infinity on either side are left out; a
+// query whose correlation is undefined counts as 0. NaN if fewer than three samples are left. The
+// embeddings are [samples, dims]; dims may differ. Throws Error if the numbers of samples differ.
+double similarity_rank_correlation(const TensorView& reference, const TensorView& candidate);
 
 }  // namespace vernier

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <vector>
 
 #include "vernier/metrics/kernels.h"
 #include "vernier/metrics/non_finite.h"

@@ -1,6 +1,5 @@
 #include "vernier/metrics/tokenise.h"
 
-#include <fmt/format.h>
 #include <locale.h>
 #include <wctype.h>
 
@@ -156,10 +155,6 @@ std::optional<Tokenisation> parse_tokenisation(std::string_view name) {
   const auto found = std::ranges::find(tokenisations, name);
   if (found == tokenisations.end()) return std::nullopt;
   return static_cast<Tokenisation>(found - tokenisations.begin());
-}
-
-std::string_view tokenisation_name(Tokenisation tokenisation) {
-  return tokenisations[static_cast<std::size_t>(tokenisation)];
 }
 
 std::span<const std::string_view> tokenisation_names() { return tokenisations; }

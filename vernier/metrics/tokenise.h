@@ -19,7 +19,6 @@ enum class Tokenisation {
 
 // sacreBLEU's names: "none", "13a", "intl", "zh", "char".
 std::optional<Tokenisation> parse_tokenisation(std::string_view name);
-std::string_view tokenisation_name(Tokenisation tokenisation);
 std::span<const std::string_view> tokenisation_names();
 
 struct TokeniseOptions {

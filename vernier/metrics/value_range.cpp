@@ -1,6 +1,5 @@
 #include "vernier/metrics/value_range.h"
 
-#include <algorithm>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE

@@ -4,25 +4,100 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "vernier/error.h"
 #include "vernier/model/dtypes.h"
 #include "vernier/model/fp16_constants.h"
-#include "vernier/model/fp16_policy.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/index.h"
 #include "vernier/model/make_node.h"
+#include "vernier/tensor/name_pattern.h"
 
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-using vernier_onnx::ValueInfoProto;
+// Every name in the model that an option can match.
+struct Names {
+  std::unordered_set<std::string> ops, nodes, tensors, weights;
+};
+
+Names names_of(const Model& model) {
+  Names names;
+  for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
+    for (const auto& tensor : subgraph.graph->initializer()) names.weights.insert(tensor.name());
+    for (const NodeProto& node : subgraph.graph->node()) {
+      names.ops.insert(node.op_type());
+      names.nodes.insert(node.name());
+      names.tensors.insert(node.output().begin(), node.output().end());
+    }
+  }
+  names.tensors.insert(names.weights.begin(), names.weights.end());
+  return names;
+}
+
+void require_matches(const Model& model, const char* kind, const std::vector<std::string>& patterns,
+                     const std::unordered_set<std::string>& names) {
+  for (const std::string& pattern : patterns)
+    if (std::ranges::none_of(names, [&](const auto& name) { return matches_name(pattern, name); }))
+      throw Error(fmt::format(
+          "[fp16] --keep-fp32 {}:{} matches nothing in {}; see 'vernier inspect --tensors'", kind,
+          pattern, model.name()));
+}
+
+bool has_subgraphs(const NodeProto& node) {
+  bool found = false;
+  for_each_subgraph(node, [&](const GraphProto&, const auto&) { found = true; });
+  return found;
+}
+
+// Whether the operator requires this input in float32 even when it computes in float16.
+bool is_float32_only_input(const NodeProto& node, int index) {
+  if (node.op_type() == "Resize") return index == (node.input_size() == 2 ? 1 : 2);
+  return node.op_type() == "Upsample" && index == 1;
+}
+
+// Decides which nodes compute in float16.
+class Fp16Policy {
+ public:
+  // Throws Error if an option matches nothing in the model. `options` must outlive the policy.
+  Fp16Policy(const Model& model, const Fp16Options& options) : options_(options) {
+    Names names = names_of(model);
+    require_matches(model, "op", options.keep_ops, names.ops);
+    require_matches(model, "node", options.keep_nodes, names.nodes);
+    require_matches(model, "tensor", options.keep_tensors, names.tensors);
+    weights_ = std::move(names.weights);
+  }
+
+  // True for nodes with subgraphs (If, Loop, Scan) unless keep_nodes or keep_ops matches them;
+  // false for operators outside the ONNX domain.
+  bool computes_in_half(const NodeProto& node) const {
+    if (matches_any_name(options_.keep_nodes, node.name())) return false;
+    if (matches_any_name(options_.keep_ops, node.op_type())) return false;
+    if (has_subgraphs(node)) return true;
+    if (!is_onnx_domain(node.domain())) return false;
+    if (options_.keep_default_ops && std::ranges::count(fp16_keep_ops(), node.op_type()) > 0)
+      return false;
+    return !touches_kept_tensor(node);
+  }
+
+  bool is_weight(const std::string& tensor) const { return weights_.contains(tensor); }
+
+ private:
+  bool touches_kept_tensor(const NodeProto& node) const {
+    const auto is_kept = [&](const auto& name) {
+      return matches_any_name(options_.keep_tensors, name);
+    };
+    return std::ranges::any_of(node.output(), is_kept) ||
+           std::ranges::any_of(node.input(),
+                               [&](const auto& name) { return is_weight(name) && is_kept(name); });
+  }
+
+  const Fp16Options& options_;
+  std::unordered_set<std::string> weights_;  // initializers of any graph
+};
 
 // The precision in which a float32 value of the source is stored after conversion. Each value has
 // one; a reader that needs the other precision reads a Cast, at most one for each value and graph.
@@ -73,12 +148,12 @@ NodeProto make_cast(const std::string& from, const std::string& to, Home home) {
 void rename(NodeProto& node, const std::string& from, const std::string& to) {
   std::ranges::replace(*node.mutable_input(), from, to);
   std::ranges::replace(*node.mutable_output(), from, to);
-  for (AttributeProto& value : *node.mutable_attribute())
-    if (value.has_g() && !GraphIndex(value.g()).defines(from)) {
-      for (NodeProto& inner : *value.mutable_g()->mutable_node()) rename(inner, from, to);
-      for (ValueInfoProto& output : *value.mutable_g()->mutable_output())
-        if (output.name() == from) output.set_name(to);
-    }
+  for_each_subgraph(node, [&](GraphProto& subgraph, const auto&) {
+    if (GraphIndex(subgraph).defines(from)) return;
+    for (NodeProto& inner : *subgraph.mutable_node()) rename(inner, from, to);
+    for (ValueInfoProto& output : *subgraph.mutable_output())
+      if (output.name() == from) output.set_name(to);
+  });
 }
 
 // Converts one graph; its subgraphs are converted by converters of their own.
@@ -167,11 +242,9 @@ class GraphConverter {
       node.set_input(i, as(node.input(i), is_float32_only_input(node, i) ? Home::single : home));
     if (home == Home::half && node.output_size() > 0 && is_single(graph_, node.output(0)))
       context_.add_clamped(convert_generator(context_.source, node));
-    for (AttributeProto& value : *node.mutable_attribute()) {
-      if (value.has_g()) GraphConverter(context_, *value.mutable_g(), homes_, home).run(false);
-      for (GraphProto& subgraph : *value.mutable_graphs())
-        GraphConverter(context_, subgraph, homes_, home).run(false);
-    }
+    for_each_subgraph(node, [&](GraphProto& subgraph, const auto&) {
+      GraphConverter(context_, subgraph, homes_, home).run(false);
+    });
     for (const std::string& output : node.output())
       if (is_single(graph_, output)) homes_[output] = home;
     nodes_.push_back(node);
@@ -250,6 +323,21 @@ class GraphConverter {
 };
 
 }  // namespace
+
+const std::vector<std::string>& fp16_keep_ops() {
+  static const std::vector<std::string> ops = {
+      // Not defined for float16, in some or all opsets.
+      "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul",
+      "NonMaxSuppression", "Range", "TfIdfVectorizer", "Celu", "IsInf",
+      // In float16, crashes ONNX Runtime 1.30 when the model is loaded.
+      "Gelu",
+      // Sums and powers exceed float16's range or its 11-bit significand.
+      "CumSum", "Pow", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean",
+      "ReduceProd", "ReduceSum", "ReduceSumSquare", "BatchNormalization", "GroupNormalization",
+      "InstanceNormalization", "LayerNormalization", "LpNormalization", "MeanVarianceNormalization",
+      "RMSNormalization", "LogSoftmax", "Softmax"};
+  return ops;
+}
 
 Fp16Result convert_to_fp16(const Model& model, const Fp16Options& options) {
   Fp16Result result{.model = model.clone()};

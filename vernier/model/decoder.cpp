@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
 #include "vernier/error.h"
@@ -69,12 +68,7 @@ int length_axis(const TensorSpec& input, const TensorSpec& output) {
 class DecoderFinder {
  public:
   DecoderFinder(const Model& model, const RoleOverrides& overrides)
-      : inputs_(model.inputs()), outputs_(model.outputs()) {
-    const auto uses = input_uses(model);
-    for (const TensorSpec& input : inputs_) {
-      const auto found = uses.find(input.name);
-      uses_.push_back(found == uses.end() ? InputUses{} : found->second);
-    }
+      : inputs_(model.inputs()), outputs_(model.outputs()), uses_(input_uses(model)) {
     given_.resize(inputs_.size());
     for (const auto& [pattern, role] : overrides) override_roles(pattern, role);
   }
@@ -268,23 +262,17 @@ std::string_view decoder_role_name(DecoderRole role) {
   return role_names[static_cast<std::size_t>(role)];
 }
 
-std::optional<DecoderRole> parse_decoder_role(std::string_view name) {
-  const auto found = std::ranges::find(role_names, name);
-  if (found == role_names.end()) return std::nullopt;
-  return static_cast<DecoderRole>(found - role_names.begin());
-}
-
 std::pair<std::string, DecoderRole> parse_role(std::string_view text) {
   const std::size_t equals = text.rfind('=');
-  const auto role = equals == text.npos || equals == 0
-                        ? std::nullopt
-                        : parse_decoder_role(text.substr(equals + 1));
-  if (!role)
+  const bool is_pair = equals != text.npos && equals != 0;
+  const auto role =
+      is_pair ? std::ranges::find(role_names, text.substr(equals + 1)) : role_names.end();
+  if (role == role_names.end())
     throw Error(
         fmt::format("[inputs] --role {}: expected PATTERN=ROLE, as in 'past.*=cache'; the "
                     "roles are {}",
                     text, fmt::join(role_names, ", ")));
-  return {std::string(text.substr(0, equals)), *role};
+  return {std::string(text.substr(0, equals)), static_cast<DecoderRole>(role - role_names.begin())};
 }
 
 namespace {

@@ -23,7 +23,6 @@ enum class DecoderRole {
   values,         // any other input: drawn once
 };
 std::string_view decoder_role_name(DecoderRole role);
-std::optional<DecoderRole> parse_decoder_role(std::string_view name);
 
 // A cache: an input that is fed the output of the previous run.
 struct CacheSpec {

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include "vernier/model/graph.h"
 #include "vernier/model/insert_switches.h"
@@ -12,11 +11,6 @@
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TypeProto;
 
 using MaybeType = std::optional<DType>;
 
@@ -134,10 +128,8 @@ class Inference {
   }
 
   void add_node(const NodeProto& node, DTypes& types) {
-    for (const AttributeProto& value : node.attribute()) {
-      if (value.has_g()) subgraph(node, value.g(), types);
-      for (const GraphProto& inner : value.graphs()) subgraph(node, inner, types);
-    }
+    for_each_subgraph(node,
+                      [&](const GraphProto& inner, const auto&) { subgraph(node, inner, types); });
     for (int i = 0; i < node.output_size(); ++i)
       if (!types.contains(node.output(i))) set(types, node.output(i), output_type(node, i, types));
   }
@@ -185,8 +177,8 @@ class Inference {
       return attribute_type(node, rule->second, types);
     if (const auto rule = typed_by_input.find(op); rule != typed_by_input.end())
       return input_type(node, rule->second, types);
-    const bool known = node.domain().empty() || node.domain() == "ai.onnx" ||
-                       node.domain() == "com.microsoft" || node.domain() == switch_domain;
+    const bool known = is_onnx_domain(node.domain()) || node.domain() == "com.microsoft" ||
+                       node.domain() == switch_domain;
     return known ? input_type(node, 0, types) : std::nullopt;
   }
 

@@ -3,11 +3,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "vernier/model/onnx.h"
 #include "vernier/tensor/dtype.h"
-
-namespace vernier_onnx {
-class GraphProto;
-}
 
 namespace vernier {
 
@@ -17,10 +14,10 @@ using DTypes = std::unordered_map<std::string, DType>;
 
 // The types of every graph of a model: the main graph and each subgraph of If, Loop, Scan and the
 // like.
-using GraphDTypes = std::unordered_map<const vernier_onnx::GraphProto*, DTypes>;
+using GraphDTypes = std::unordered_map<const GraphProto*, DTypes>;
 
 // Infers types by the operators' type rules; declared types take precedence. Strings, and
 // undeclared outputs of unknown operators, are left out.
-GraphDTypes infer_dtypes(const vernier_onnx::GraphProto& graph);
+GraphDTypes infer_dtypes(const GraphProto& graph);
 
 }  // namespace vernier

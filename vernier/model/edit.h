@@ -2,29 +2,18 @@
 
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "vernier/model/graph.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
 
-// The label that a probe gives a tensor: its plain name if it is in the main graph or the name is
-// unique in the model, else prefixed with the path of its subgraph ("loop_1.body/name").
-class TensorLabels {
- public:
-  explicit TensorLabels(const vernier_onnx::GraphProto& graph);
-  std::string operator()(const std::string& path, const std::string& tensor) const;
-
- private:
-  std::unordered_map<std::string, int> definitions_;
-};
-
 // TensorLabels, with "#2", "#3"... appended to labels that would otherwise repeat.
 class UniqueLabels {
  public:
-  explicit UniqueLabels(const vernier_onnx::GraphProto& graph) : labels_(graph) {}
+  explicit UniqueLabels(const GraphProto& graph) : labels_(graph) {}
   std::string label(const std::string& path, const std::string& tensor);
 
  private:
@@ -37,9 +26,6 @@ std::vector<std::string> tensor_names(const Model& model);
 
 // Adds tensors of the main graph to the model's outputs. Throws Error for unknown names.
 void expose_outputs(Model& model, std::span<const std::string> tensors);
-
-// The spec of an input with this tensor's name, dtype and shape.
-TensorSpec spec_of(const TensorView& tensor);
 
 // The part of the main graph that computes `outputs` from `inputs`, as a separate model. Throws
 // Error if the outputs depend on a tensor that is neither computed from `inputs` nor a weight.

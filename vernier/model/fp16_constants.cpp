@@ -11,10 +11,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 constexpr auto single = TensorProto::FLOAT;
 constexpr auto half = TensorProto::FLOAT16;
 

@@ -9,19 +9,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
-template <typename Function>
-void for_each_subgraph(const NodeProto& node, const Function& function) {
-  for (const AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_g()) function(attribute.g(), attribute.name());
-    for (const GraphProto& graph : attribute.graphs()) function(graph, attribute.name());
-  }
-}
-
 // Adds the names that the graph reads without defining them. Names that a graph defines shadow
 // those of the enclosing graphs.
 void collect_captured(const GraphProto& graph, std::set<std::string>& captured) {
@@ -49,15 +36,30 @@ void add_subgraphs(const GraphProto& graph, const NodeProto* owner, int outer,
   subgraphs.push_back({&graph, owner, outer, path});
   for (const auto& node : graph.node())
     for_each_subgraph(node, [&](const GraphProto& subgraph, const std::string& attribute) {
-      const std::string prefix = path.empty() ? "" : path + "/";
-      add_subgraphs(subgraph, &node, index,
-                    fmt::format("{}{}.{}", prefix, node_label(node), attribute), subgraphs);
+      add_subgraphs(subgraph, &node, index, subgraph_path(path, node, attribute), subgraphs);
     });
 }
 
-bool is_onnx_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
-
 }  // namespace
+
+TensorLabels::TensorLabels(const GraphProto& graph) {
+  for (const Subgraph& subgraph : all_subgraphs(graph))
+    for (const NodeProto& node : subgraph.graph->node())
+      for (const auto& output : node.output()) ++definitions_[output];
+}
+
+std::string TensorLabels::operator()(const std::string& path, const std::string& tensor) const {
+  const auto found = definitions_.find(tensor);
+  const bool unique = found == definitions_.end() || found->second == 1;
+  return path.empty() || unique ? tensor : path + "/" + tensor;
+}
+
+std::string subgraph_path(const std::string& path, const NodeProto& node,
+                          const std::string& attribute) {
+  return fmt::format("{}{}{}.{}", path, path.empty() ? "" : "/", node_label(node), attribute);
+}
+
+bool is_onnx_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 std::vector<Subgraph> all_subgraphs(const GraphProto& graph) {
   std::vector<Subgraph> subgraphs;

@@ -13,11 +13,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-using vernier_onnx::ValueInfoProto;
-
 // Longer than any real chain of Identity, Cast and Transpose; bounds the walk in a cyclic graph.
 constexpr int longest_chain = 16;
 
@@ -33,24 +28,21 @@ auto address_or_null(const Map& map, const Key& key) {
   return found == map.end() ? nullptr : &found->second;
 }
 
-template <typename T, typename Values>
-Tensor tensor_of_values(DType dtype, Shape shape, const Values& values) {
-  Tensor tensor = make_tensor("", dtype, std::move(shape));
-  std::ranges::copy(values, elements<T>(tensor).begin());
-  return tensor;
-}
-
 // The value of a Constant node that has value_float, value_int, value_floats or value_ints instead
 // of a tensor.
 std::optional<Tensor> attribute_value(const NodeProto& node) {
   if (const AttributeProto* value = attribute(node, "value_float"))
-    return tensor_of_values<float>(DType::f32, {}, std::array{value->f()});
+    return tensor_of<float>("", DType::f32, {}, std::array{value->f()});
   if (const AttributeProto* value = attribute(node, "value_int"))
-    return tensor_of_values<std::int64_t>(DType::i64, {}, std::array{value->i()});
-  if (const AttributeProto* value = attribute(node, "value_floats"))
-    return tensor_of_values<float>(DType::f32, {value->floats_size()}, value->floats());
-  if (const AttributeProto* value = attribute(node, "value_ints"))
-    return tensor_of_values<std::int64_t>(DType::i64, {value->ints_size()}, value->ints());
+    return tensor_of<std::int64_t>("", DType::i64, {}, std::array{value->i()});
+  if (const AttributeProto* value = attribute(node, "value_floats")) {
+    const std::vector<float> values(value->floats().begin(), value->floats().end());
+    return tensor_of<float>("", DType::f32, {std::ssize(values)}, values);
+  }
+  if (attribute(node, "value_ints")) {
+    const std::vector<std::int64_t> values = attribute_ints(node, "value_ints");
+    return tensor_of<std::int64_t>("", DType::i64, {std::ssize(values)}, values);
+  }
   return std::nullopt;
 }
 
@@ -87,7 +79,7 @@ bool same_content(const TensorView& left, const TensorView& right) {
 
 }  // namespace
 
-GraphIndex::GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* outer)
+GraphIndex::GraphIndex(const GraphProto& graph, const GraphIndex* outer)
     : place_{.graph = &graph}, outer_(outer) {
   for (const ValueInfoProto& value : graph.value_info()) infos_.emplace(value.name(), &value);
   for (const ValueInfoProto& value : graph.output()) {
@@ -152,11 +144,7 @@ bool GraphIndex::has_one_reader(std::string_view tensor) const {
 std::optional<Shape> GraphIndex::declared_shape(std::string_view tensor) const {
   if (const TensorProto* proto = constant(tensor)) return dims_of(*proto);
   const ValueInfoProto* info = value_info(tensor);
-  if (!info || !info->type().tensor_type().has_shape()) return std::nullopt;
-  Shape shape;
-  for (const auto& dim : info->type().tensor_type().shape().dim())
-    shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
-  return shape;
+  return info ? vernier::declared_shape(*info) : std::nullopt;
 }
 
 std::optional<DType> GraphIndex::dtype(const std::string& tensor) const {
@@ -219,20 +207,15 @@ WeightSource GraphIndex::weight_source(std::string_view tensor) const {
 }
 
 std::string GraphIndex::label(const std::string& tensor) const {
-  if (!model_ || path().empty()) return tensor;
-  const auto found = model_->definitions_.find(tensor);
-  const bool unique = found == model_->definitions_.end() || found->second == 1;
-  return unique ? tensor : path() + "/" + tensor;
+  return model_ ? model_->labels_(path(), tensor) : tensor;
 }
 
 const std::string& FoundTensor::name() const { return node->output(output); }
 
-ModelIndex::ModelIndex(const Model& model) : model_(model), dtypes_(infer_dtypes(model.graph())) {
-  for (const Subgraph& place : all_subgraphs(model.graph())) {
+ModelIndex::ModelIndex(const Model& model)
+    : model_(model), dtypes_(infer_dtypes(model.graph())), labels_(model.graph()) {
+  for (const Subgraph& place : all_subgraphs(model.graph()))
     graphs_.emplace_back(*this, place, place.outer < 0 ? nullptr : &graphs_[place.outer]);
-    for (const NodeProto& node : place.graph->node())
-      for (const auto& output : node.output()) ++definitions_[output];
-  }
   for (const GraphIndex& graph : graphs_) add_graph(graph);
   for (const auto& function : model.proto().functions())
     functions_.insert(function_key(function.domain(), function.name()));

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -23,9 +22,9 @@ class ModelIndex;
 
 // The stored weight that a tensor is, possibly cast, transposed or dequantized.
 struct WeightSource {
-  const vernier_onnx::TensorProto* stored = nullptr;    // null if the tensor is not a weight
-  const vernier_onnx::NodeProto* dequantize = nullptr;  // the DequantizeLinear on the way, or null
-  bool transposed = false;                              // the tensor is the weight's transpose
+  const TensorProto* stored = nullptr;    // null if the tensor is not a weight
+  const NodeProto* dequantize = nullptr;  // the DequantizeLinear on the way, or null
+  bool transposed = false;                // the tensor is the weight's transpose
   explicit operator bool() const { return stored != nullptr; }
 };
 
@@ -35,25 +34,25 @@ struct WeightSource {
 class GraphIndex {
  public:
   // A graph without a ModelIndex: labels are plain names, dtypes and stored values are unknown.
-  explicit GraphIndex(const vernier_onnx::GraphProto& graph, const GraphIndex* outer = nullptr);
+  explicit GraphIndex(const GraphProto& graph, const GraphIndex* outer = nullptr);
   GraphIndex(const ModelIndex& model, const Subgraph& place, const GraphIndex* outer);
 
   const ModelIndex& index() const { return *model_; }  // only if made with a ModelIndex
-  const vernier_onnx::GraphProto& graph() const { return *place_.graph; }
-  const vernier_onnx::NodeProto* owner() const { return place_.owner; }  // null if the main graph
+  const GraphProto& graph() const { return *place_.graph; }
+  const NodeProto* owner() const { return place_.owner; }  // null if the main graph
   const std::string& path() const { return place_.path; }  // "loop_1.body/if_0.then_branch"
   const GraphIndex* outer() const { return outer_; }
 
   // The node that writes the tensor; null for inputs, weights and unknown names.
-  const vernier_onnx::NodeProto* producer(std::string_view tensor) const;
+  const NodeProto* producer(std::string_view tensor) const;
   // The nodes of this graph that read the tensor, in graph order, each once, including nodes whose
   // subgraphs capture it.
-  std::span<const vernier_onnx::NodeProto* const> consumers(std::string_view tensor) const;
-  const vernier_onnx::TensorProto* initializer(std::string_view tensor) const;
+  std::span<const NodeProto* const> consumers(std::string_view tensor) const;
+  const TensorProto* initializer(std::string_view tensor) const;
   // The tensor's declaration as input, output or value_info; null if it is not declared.
-  const vernier_onnx::ValueInfoProto* value_info(std::string_view tensor) const;
+  const ValueInfoProto* value_info(std::string_view tensor) const;
   // The index of a node of this graph.
-  int position(const vernier_onnx::NodeProto& node) const { return positions_.at(&node); }
+  int position(const NodeProto& node) const { return positions_.at(&node); }
   // These two ignore enclosing graphs.
   bool is_input(std::string_view tensor) const { return inputs_.contains(tensor); }
   bool is_output(std::string_view tensor) const { return outputs_.contains(tensor); }
@@ -67,7 +66,7 @@ class GraphIndex {
   std::optional<DType> dtype(const std::string& tensor) const;
 
   // An initializer, or the `value` tensor of a Constant node; null if it is neither.
-  const vernier_onnx::TensorProto* constant(std::string_view tensor) const;
+  const TensorProto* constant(std::string_view tensor) const;
   // The value of an initializer or a Constant node; nullopt if it is neither or cannot be read.
   std::optional<Tensor> value(std::string_view tensor) const;
   std::optional<std::vector<double>> numbers(std::string_view tensor) const;
@@ -83,11 +82,11 @@ class GraphIndex {
   const ModelIndex* model_ = nullptr;
   Subgraph place_;
   const GraphIndex* outer_ = nullptr;
-  std::unordered_map<std::string_view, const vernier_onnx::NodeProto*> producers_;
-  std::unordered_map<const vernier_onnx::NodeProto*, int> positions_;
-  NameMap<std::vector<const vernier_onnx::NodeProto*>> consumers_;
-  std::unordered_map<std::string_view, const vernier_onnx::TensorProto*> initializers_;
-  std::unordered_map<std::string_view, const vernier_onnx::ValueInfoProto*> infos_;
+  std::unordered_map<std::string_view, const NodeProto*> producers_;
+  std::unordered_map<const NodeProto*, int> positions_;
+  NameMap<std::vector<const NodeProto*>> consumers_;
+  std::unordered_map<std::string_view, const TensorProto*> initializers_;
+  std::unordered_map<std::string_view, const ValueInfoProto*> infos_;
   std::unordered_set<std::string_view> inputs_;
   std::unordered_set<std::string_view> outputs_;
 };
@@ -95,14 +94,14 @@ class GraphIndex {
 // A weight of a model: an initializer, or the tensor of a Constant node.
 struct Weight {
   std::string name;  // of the initializer, or of the Constant node's output
-  const vernier_onnx::TensorProto* proto = nullptr;
+  const TensorProto* proto = nullptr;
   const GraphIndex* graph = nullptr;
 };
 
 // A node, and the graph that it is in.
 struct FoundNode {
   const GraphIndex* graph = nullptr;
-  const vernier_onnx::NodeProto* node = nullptr;
+  const NodeProto* node = nullptr;
 };
 
 // An output of a node, and the graph that it is in.
@@ -129,7 +128,7 @@ class ModelIndex {
   // The first node of that name; null if there is none.
   const FoundNode* node(std::string_view name) const;
   // Whether the node calls one of the model's local functions.
-  bool is_local_function(const vernier_onnx::NodeProto& node) const;
+  bool is_local_function(const NodeProto& node) const;
 
   // All weights, in graph order.
   std::span<const Weight> weights() const { return weights_; }
@@ -149,8 +148,8 @@ class ModelIndex {
 
   const Model& model_;
   GraphDTypes dtypes_;
-  std::unordered_map<std::string_view, int> definitions_;  // number of nodes that write the name
-  std::deque<GraphIndex> graphs_;                          // subgraphs point to enclosing graphs
+  TensorLabels labels_;
+  std::deque<GraphIndex> graphs_;  // subgraphs point to enclosing graphs
   NameMap<FoundTensor> tensors_;
   std::unordered_map<std::string_view, FoundNode> nodes_;
   std::unordered_set<std::string> functions_;

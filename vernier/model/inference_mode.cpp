@@ -5,8 +5,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 bool is_active_dropout(const NodeProto& node, const GraphIndex& graph) {
   return is_op(node, "Dropout") && graph.number(input_name(node, 2)).value_or(0) != 0 &&
          graph.number(input_name(node, 1)).value_or(0.5) != 0;

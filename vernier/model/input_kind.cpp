@@ -104,26 +104,23 @@ void find_states(const Model& model, const std::vector<InputUses>& uses,
 }  // namespace
 
 std::vector<InputKind> input_kinds(const Model& model) {
-  const std::map<std::string, InputUses> by_name = input_uses(model);
-  std::vector<InputUses> uses;
+  const std::vector<TensorSpec> inputs = model.inputs();
+  const std::vector<InputUses> uses = input_uses(model);
   std::vector<InputKind> kinds;
-  for (const TensorSpec& input : model.inputs()) {
-    const auto found = by_name.find(input.name);
-    uses.push_back(found == by_name.end() ? InputUses{} : found->second);
-    kinds.push_back(is_float(input.dtype) ? float_kind(input, uses.back())
-                                          : integer_kind(input, uses.back()));
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    kinds.push_back(is_float(inputs[i].dtype) ? float_kind(inputs[i], uses[i])
+                                              : integer_kind(inputs[i], uses[i]));
   find_states(model, uses, kinds);
   return kinds;
 }
 
 std::map<std::string, std::int64_t> index_lengths(const Model& model) {
-  const std::map<std::string, InputUses> uses = input_uses(model);
+  const std::vector<TensorSpec> inputs = model.inputs();
+  const std::vector<InputUses> uses = input_uses(model);
   std::map<std::string, std::int64_t> lengths;
-  for (const TensorSpec& input : model.inputs())
-    if (const auto found = uses.find(input.name);
-        is_integer(input.dtype) && found != uses.end() && found->second.index_length)
-      lengths[input.name] = *found->second.index_length;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (is_integer(inputs[i].dtype) && uses[i].index_length)
+      lengths[inputs[i].name] = *uses[i].index_length;
   return lengths;
 }
 

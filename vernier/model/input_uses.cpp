@@ -3,9 +3,6 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
-#include <span>
 #include <unordered_map>
 
 #include "vernier/error.h"
@@ -19,7 +16,7 @@
 namespace vernier {
 namespace {
 
-using Nodes = google::protobuf::RepeatedPtrField<vernier_onnx::NodeProto>;
+using Nodes = google::protobuf::RepeatedPtrField<NodeProto>;
 
 // The position on a tensor's last axis at which the elements of an input begin.
 struct Place {
@@ -32,7 +29,7 @@ struct Value {
   std::set<std::string> signals;         // inputs it is computed from without weighted operators
   std::optional<Shape> dims;             // -1 for an unknown dim
   // The constant whose elements the tensor holds, reshaped or cast; null if there is none.
-  const vernier_onnx::TensorProto* stored = nullptr;
+  const TensorProto* stored = nullptr;
   bool constant = false;  // computed from weights alone
 };
 
@@ -53,14 +50,6 @@ class Scope {
 };
 using Declared = std::unordered_map<std::string, Shape>;
 
-std::optional<Shape> declared_dims(const vernier_onnx::ValueInfoProto& info) {
-  if (!info.type().has_tensor_type() || !info.type().tensor_type().has_shape()) return {};
-  Shape dims;
-  for (const auto& dim : info.type().tensor_type().shape().dim())
-    dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
-  return dims;
-}
-
 // Whether the numbers are n, n + 1, n + 2..., at least three of them.
 bool counts_up(const std::vector<double>& numbers) {
   for (std::size_t i = 1; i < numbers.size(); ++i)
@@ -79,9 +68,10 @@ class InputTracker {
  public:
   explicit InputTracker(const Model& model) : model_(model) {}
 
-  std::map<std::string, InputUses> uses() {
+  std::vector<InputUses> uses() {
     Scope scope;
-    for (const TensorSpec& input : model_.inputs()) {
+    const std::vector<TensorSpec> inputs = model_.inputs();
+    for (const TensorSpec& input : inputs) {
       Value& value = scope.define(input.name);
       value.sources[input.name];
       value.signals = {input.name};
@@ -93,7 +83,9 @@ class InputTracker {
     for (std::size_t i = 0; i < outputs.size(); ++i)
       for (const auto& [source, place] : outputs[i].sources)
         uses_[source].moved_to.insert(model_.graph().output(static_cast<int>(i)).name());
-    return std::move(uses_);
+    std::vector<InputUses> uses;
+    for (const TensorSpec& input : inputs) uses.push_back(std::move(uses_[input.name]));
+    return uses;
   }
 
  private:
@@ -101,13 +93,13 @@ class InputTracker {
   static constexpr int most_depth = 32;
   static constexpr int most_nodes = 1'000'000;
 
-  std::vector<Value> walk_graph(const vernier_onnx::GraphProto& graph, Scope& scope) {
+  std::vector<Value> walk_graph(const GraphProto& graph, Scope& scope) {
     for (const auto& tensor : graph.initializer())
       scope.define(tensor.name()) = {.dims = dims_of(tensor), .stored = &tensor, .constant = true};
     Declared declared;
     for (const auto* infos : {&graph.input(), &graph.value_info(), &graph.output()})
       for (const auto& info : *infos)
-        if (auto dims = declared_dims(info)) declared[info.name()] = std::move(*dims);
+        if (auto shape = declared_shape(info)) declared[info.name()] = *std::move(shape);
     for (const auto& input : graph.input()) declare(input.name(), declared, scope);
     walk_nodes(graph.node(), declared, scope);
     std::vector<Value> outputs;
@@ -140,8 +132,8 @@ class InputTracker {
   }
 
   // The outputs of a node that has subgraphs or calls a local function; empty for other nodes.
-  std::vector<Value> walk_inside(const vernier_onnx::NodeProto& node,
-                                 const std::vector<Value>& inputs, const Scope& scope) {
+  std::vector<Value> walk_inside(const NodeProto& node, const std::vector<Value>& inputs,
+                                 const Scope& scope) {
     std::vector<Value> outputs;
     if (depth_ == most_depth) return outputs;
     ++depth_;
@@ -154,8 +146,7 @@ class InputTracker {
     return outputs;
   }
 
-  std::vector<Value> walk_subgraph(const vernier_onnx::NodeProto& node,
-                                   const vernier_onnx::GraphProto& subgraph,
+  std::vector<Value> walk_subgraph(const NodeProto& node, const GraphProto& subgraph,
                                    const std::vector<Value>& inputs, const Scope& outer) {
     // Shapes are dropped: Scan slices its inputs, and a Loop-carried tensor may change its shape.
     Scope scope(&outer);
@@ -169,7 +160,7 @@ class InputTracker {
     return outputs;
   }
 
-  std::vector<Value> walk_function(const vernier_onnx::FunctionProto& function,
+  std::vector<Value> walk_function(const FunctionProto& function,
                                    const std::vector<Value>& inputs) {
     Scope scope;
     for (int i = 0; i < std::min<int>(function.input_size(), std::ssize(inputs)); ++i)
@@ -188,7 +179,7 @@ class InputTracker {
     }
   }
 
-  Value simple_output(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) const {
+  Value simple_output(const NodeProto& node, const std::vector<Value>& inputs) const {
     Value output;
     for (const auto& carrier : operator_uses::carriers) {
       if (!is_op(node, carrier.op_type)) continue;
@@ -205,7 +196,7 @@ class InputTracker {
     return output;
   }
 
-  static void place_caches(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
+  static void place_caches(const NodeProto& node, const std::vector<Value>& inputs,
                            std::vector<Value>& outputs) {
     for (const auto& use : operator_uses::cache_uses)
       if (is_op(node, use.op_type, use.domain) && use.past < std::ssize(inputs) &&
@@ -214,7 +205,7 @@ class InputTracker {
   }
 
   // Sets the column at which the elements of each source begin.
-  void place_elements(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
+  void place_elements(const NodeProto& node, const std::vector<Value>& inputs,
                       Value& output) const {
     constexpr std::array<std::string_view, 4> keep = {"Reshape", "Squeeze", "Unsqueeze", "Imputer"};
     if (is_op(node, "Concat") && joins_columns(node, inputs)) return place_columns(inputs, output);
@@ -223,7 +214,7 @@ class InputTracker {
       for (auto& [source, place] : output.sources) place.column.reset();
   }
 
-  static bool joins_columns(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  static bool joins_columns(const NodeProto& node, const std::vector<Value>& inputs) {
     const std::int64_t axis = attribute_int(node, "axis", 0);
     return axis == -1 ||
            (!inputs.empty() && inputs[0].dims && axis == std::ssize(*inputs[0].dims) - 1);
@@ -243,8 +234,7 @@ class InputTracker {
   }
 
   // A Gather of one column holds elements only of the input to which the column belongs.
-  void pick_columns(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
-                    Value& output) const {
+  void pick_columns(const NodeProto& node, const std::vector<Value>& inputs, Value& output) const {
     const auto index = numbers_of(inputs[1]);
     const bool one = index && index->size() == 1 && attribute_int(node, "axis", 0) == 1;
     std::map<std::string, Place> sources = std::move(output.sources);
@@ -259,8 +249,7 @@ class InputTracker {
     }
   }
 
-  static void add_constant(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs,
-                           Value& output) {
+  static void add_constant(const NodeProto& node, const std::vector<Value>& inputs, Value& output) {
     constexpr std::array<std::string_view, 8> keep = {"Identity",  "Cast",    "CastLike", "Reshape",
                                                       "Unsqueeze", "Squeeze", "Expand",   "Tile"};
     if (is_op(node, "Constant")) {
@@ -275,7 +264,7 @@ class InputTracker {
     if (is_one_of(node, keep) && !inputs.empty()) output.stored = inputs[0].stored;
   }
 
-  static bool is_weighted(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  static bool is_weighted(const NodeProto& node, const std::vector<Value>& inputs) {
     if (is_one_of(node, operator_uses::convolutions) || is_op(node, "STFT")) return true;
     return is_one_of(node, operator_uses::products) &&
            std::ranges::any_of(inputs, &Value::constant);
@@ -294,7 +283,7 @@ class InputTracker {
     }
   }
 
-  void note_indices(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  void note_indices(const NodeProto& node, const std::vector<Value>& inputs) {
     const auto input = [&](int i) { return i < std::ssize(inputs) ? inputs[i] : Value{}; };
     for (const auto& use : operator_uses::index_uses)
       if (is_op(node, use.op_type, use.domain))
@@ -333,7 +322,7 @@ class InputTracker {
       if (!integers_only || integers_[source]) change(uses_[source]);
   }
 
-  void note_numbers(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  void note_numbers(const NodeProto& node, const std::vector<Value>& inputs) {
     if (inputs.empty()) return;
     const auto mark = [&](const Value& value, bool InputUses::*use) {
       change_uses(value, true, [&](InputUses& uses) { uses.*use = true; });
@@ -357,7 +346,7 @@ class InputTracker {
   }
 
   // Notes uses by operators with two operands.
-  void note_pair(const vernier_onnx::NodeProto& node, const Value& first, const Value& second) {
+  void note_pair(const NodeProto& node, const Value& first, const Value& second) {
     constexpr std::array<std::string_view, 5> comparisons = {"Equal", "Less", "LessOrEqual",
                                                              "Greater", "GreaterOrEqual"};
     const auto mask = [&](const Value& value) {
@@ -421,7 +410,7 @@ class InputTracker {
   }
 
   // ai.onnx.ml: the categories, means and deviations of features.
-  void note_features(const vernier_onnx::NodeProto& node, const Value& value) {
+  void note_features(const NodeProto& node, const Value& value) {
     if (is_op(node, "OneHotEncoder", "ai.onnx.ml"))
       for (const std::int64_t category : attribute_ints(node, "cats_int64s"))
         change_uses(value, false,
@@ -438,8 +427,7 @@ class InputTracker {
     }
   }
 
-  static std::vector<double> attribute_floats(const vernier_onnx::NodeProto& node,
-                                              std::string_view name) {
+  static std::vector<double> attribute_floats(const NodeProto& node, std::string_view name) {
     const auto* found = attribute(node, name);
     if (!found) return {};
     return {found->floats().begin(), found->floats().end()};
@@ -456,7 +444,7 @@ class InputTracker {
     return {values.begin() + *place.column, values.begin() + end};
   }
 
-  void note_first_operator(const vernier_onnx::NodeProto& node, const std::vector<Value>& inputs) {
+  void note_first_operator(const NodeProto& node, const std::vector<Value>& inputs) {
     if (inputs.empty() || !is_weighted(node, inputs)) return;
     const std::size_t weight = node.op_type() == "QLinearConv" ? 3 : 1;
     const bool convolves = is_one_of(node, operator_uses::convolutions);
@@ -481,8 +469,6 @@ class InputTracker {
 
 }  // namespace
 
-std::map<std::string, InputUses> input_uses(const Model& model) {
-  return InputTracker(model).uses();
-}
+std::vector<InputUses> input_uses(const Model& model) { return InputTracker(model).uses(); }
 
 }  // namespace vernier

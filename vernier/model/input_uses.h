@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -36,8 +35,8 @@ struct InputUses {
   FirstOperator first = FirstOperator::none;
 };
 
-// The uses of each input, by name; an input without any use may be missing. Found by following each
-// input forward through operators that only move elements, also into subgraphs and local functions.
-std::map<std::string, InputUses> input_uses(const Model& model);
+// The uses of each of model.inputs(), in the same order. Found by following each input forward
+// through operators that only move elements, also into subgraphs and local functions.
+std::vector<InputUses> input_uses(const Model& model);
 
 }  // namespace vernier

@@ -12,18 +12,11 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-
 // Redirects all readers of a name, in the graph and in its subgraphs.
 void rename_reads(GraphProto& graph, const std::string& from, const std::string& to) {
   for (NodeProto& node : *graph.mutable_node()) {
     std::ranges::replace(*node.mutable_input(), from, to);
-    for (AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) rename_reads(*attribute.mutable_g(), from, to);
-      for (GraphProto& each : *attribute.mutable_graphs()) rename_reads(each, from, to);
-    }
+    for_each_subgraph(node, [&](GraphProto& inner, const auto&) { rename_reads(inner, from, to); });
   }
 }
 

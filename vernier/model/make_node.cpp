@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
-namespace vernier {
+#include "vernier/model/onnx_type.h"
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::NodeProto;
+namespace vernier {
 
 namespace {
 
@@ -28,6 +27,12 @@ NodeProto make_node(std::string_view op, const std::vector<std::string>& inputs,
   node.set_op_type(std::string(op));
   for (const std::string& input : inputs) node.add_input(input);
   node.add_output(output);
+  return node;
+}
+
+NodeProto make_cast(const std::string& tensor, DType dtype, const std::string& output) {
+  NodeProto node = make_node("Cast", {tensor}, output);
+  add_int(node, "to", onnx_data_type(dtype));
   return node;
 }
 

@@ -10,6 +10,7 @@
 
 #include "vernier/error.h"
 #include "vernier/model/genai_config.h"
+#include "vernier/model/graph.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/skeleton.h"
 #include "vernier/model/tensor_data.h"
@@ -17,12 +18,6 @@
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::GraphProto;
-using vernier_onnx::ModelProto;
-using vernier_onnx::TensorProto;
-using vernier_onnx::TypeProto;
-using vernier_onnx::ValueInfoProto;
 
 std::string other_type(const TypeProto& type) {
   switch (type.value_case()) {
@@ -176,9 +171,8 @@ std::vector<OtherValue> Model::other_inputs() const { return others(fed_inputs(g
 std::vector<OtherValue> Model::other_outputs() const { return others(all_outputs(graph())); }
 
 std::int64_t Model::opset(std::string_view domain) const {
-  const auto is_onnx = [](std::string_view name) { return name.empty() || name == "ai.onnx"; };
   for (const auto& import : proto_->opset_import())
-    if (import.domain() == domain || (is_onnx(domain) && is_onnx(import.domain())))
+    if (import.domain() == domain || (is_onnx_domain(domain) && is_onnx_domain(import.domain())))
       return import.version();
   return 0;
 }
@@ -201,7 +195,7 @@ WeightView Model::view(const TensorProto& proto) const {
     return {proto, bytes, std::move(file)};
   }
   if (proto.has_raw_data()) return {proto, raw_bytes(proto)};
-  return {proto, read_tensor(proto, folder_).bytes};
+  return {proto, typed_bytes(proto)};
 }
 
 Tensor Model::tensor(const TensorProto& proto) const { return copy(view(proto)); }

@@ -8,13 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vernier/model/onnx.h"
 #include "vernier/tensor/tensor.h"
-
-namespace vernier_onnx {
-class GraphProto;
-class ModelProto;
-class TensorProto;
-}  // namespace vernier_onnx
 
 namespace vernier {
 
@@ -34,9 +29,9 @@ struct Rope;
 // from memory.
 class WeightView : public TensorView {
  public:
-  WeightView(const vernier_onnx::TensorProto& proto, std::span<const std::byte> stored,
+  WeightView(const TensorProto& proto, std::span<const std::byte> stored,
              std::shared_ptr<const MappedFile> file = nullptr);
-  WeightView(const vernier_onnx::TensorProto& proto, std::vector<std::byte> copied);
+  WeightView(const TensorProto& proto, std::vector<std::byte> copied);
   WeightView(WeightView&&) noexcept = default;
   WeightView& operator=(WeightView&&) = delete;
   ~WeightView();
@@ -60,18 +55,18 @@ class Model {
   static Model parse(std::string_view bytes, std::filesystem::path folder = {},
                      std::string name = "model");
 
-  Model(vernier_onnx::ModelProto proto, std::filesystem::path folder, std::string name = "model");
+  Model(ModelProto proto, std::filesystem::path folder, std::string name = "model");
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
   // A model with another proto over the same files.
-  Model with(vernier_onnx::ModelProto proto) const;
+  Model with(ModelProto proto) const;
   Model clone() const;
 
-  vernier_onnx::ModelProto& proto() { return *proto_; }
-  const vernier_onnx::ModelProto& proto() const { return *proto_; }
-  const vernier_onnx::GraphProto& graph() const;
-  vernier_onnx::GraphProto& graph();
+  ModelProto& proto() { return *proto_; }
+  const ModelProto& proto() const { return *proto_; }
+  const GraphProto& graph() const;
+  GraphProto& graph();
 
   const std::filesystem::path& path() const { return path_; }  // empty unless loaded from a file
   const std::filesystem::path& folder() const { return folder_; }
@@ -88,14 +83,14 @@ class Model {
 
   // The elements of a weight or constant, in place or as a copy. Throws Error for strings and for
   // external data that is missing, too short or outside the model's folder.
-  WeightView view(const vernier_onnx::TensorProto& proto) const;
-  Tensor tensor(const vernier_onnx::TensorProto& proto) const;
+  WeightView view(const TensorProto& proto) const;
+  Tensor tensor(const TensorProto& proto) const;
 
   // The size of all weights of the main graph, external data included.
   std::int64_t weight_bytes() const;
 
   // Whether the weight's elements are in the model file itself, left there by load().
-  bool is_inside(const vernier_onnx::TensorProto& proto) const;
+  bool is_inside(const TensorProto& proto) const;
 
   // Writes the model under a temporary name and renames it into place. External data in the same
   // folder stays where it is. If it is in another folder, or if the model would exceed the 2 GB of
@@ -108,7 +103,7 @@ class Model {
   Rope pieces() const;
 
  private:
-  std::unique_ptr<vernier_onnx::ModelProto> proto_;
+  std::unique_ptr<ModelProto> proto_;
   std::filesystem::path path_;
   std::filesystem::path folder_;
   std::string name_;

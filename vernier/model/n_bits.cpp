@@ -21,7 +21,7 @@ unsigned field(const std::byte* bytes, std::int64_t index, std::int64_t width) {
   return (std::to_integer<unsigned>(bytes[bit / 8]) >> (bit % 8)) & ((1U << width) - 1);
 }
 
-Layout layout_of(const vernier_onnx::NodeProto& node, const Tensor& packed, const Tensor& scales) {
+Layout layout_of(const NodeProto& node, const Tensor& packed, const Tensor& scales) {
   const Layout layout{attribute_int(node, "K", 0), attribute_int(node, "N", 0),
                       attribute_int(node, "bits", 4), attribute_int(node, "block_size", 0)};
   const bool sane = layout.k > 0 && layout.n > 0 && layout.block > 0 &&
@@ -57,8 +57,8 @@ std::vector<float> zeros_of(const Layout& layout, const std::optional<Tensor>& z
 
 }  // namespace
 
-Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
-                     const Tensor& scales, const std::optional<Tensor>& zero_points) {
+Tensor unpack_n_bits(const NodeProto& node, const Tensor& packed, const Tensor& scales,
+                     const std::optional<Tensor>& zero_points) {
   const Layout layout = layout_of(node, packed, scales);
   const std::vector<float> scale_values = to_f32(scales);
   const std::vector<float> zeros = zeros_of(layout, zero_points);
@@ -74,7 +74,7 @@ Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
   return weight;
 }
 
-Quantizer n_bits_quantizer(const vernier_onnx::NodeProto& node, Tensor scales) {
+Quantizer n_bits_quantizer(const NodeProto& node, Tensor scales) {
   return {.dtype = attribute_int(node, "bits", 4) == 8 ? DType::u8 : DType::u4,
           .scale = std::move(scales),
           .block_size = attribute_int(node, "block_size", 0)};

@@ -2,12 +2,9 @@
 
 #include <optional>
 
+#include "vernier/model/onnx.h"
 #include "vernier/model/quantizer.h"
 #include "vernier/tensor/tensor.h"
-
-namespace vernier_onnx {
-class NodeProto;
-}
 
 namespace vernier {
 
@@ -15,10 +12,10 @@ namespace vernier {
 // float model's [K, N]. Elements have `bits` bits, packed from the lowest bit up, in blocks along
 // K. Zero points are packed the same way, or float; if absent, they are 2^(bits-1). Throws Error if
 // the tensors do not fit the node's K, N, bits and block_size.
-Tensor unpack_n_bits(const vernier_onnx::NodeProto& node, const Tensor& packed,
-                     const Tensor& scales, const std::optional<Tensor>& zero_points);
+Tensor unpack_n_bits(const NodeProto& node, const Tensor& packed, const Tensor& scales,
+                     const std::optional<Tensor>& zero_points);
 
 // The weight's quantizer, with blocks along axis 1 of [N, K] and without the zero points.
-Quantizer n_bits_quantizer(const vernier_onnx::NodeProto& node, Tensor scales);
+Quantizer n_bits_quantizer(const NodeProto& node, Tensor scales);
 
 }  // namespace vernier

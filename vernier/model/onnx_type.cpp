@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "vernier/tensor/dtype.h"
-
 namespace vernier {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "vernier/model/graph.h"
+#include "vernier/model/tensor_data.h"
 
 namespace vernier {
 namespace {
@@ -29,32 +29,18 @@ constexpr std::array<std::string_view, 15> quantizing_ops = {"QuantizeLinear",
                                                              "QMoE"};
 
 // Operators whose attribute `bits` is the width of their weights; 4 if absent.
-bool stores_blocks(const vernier_onnx::NodeProto& node) {
+bool stores_blocks(const NodeProto& node) {
   return is_one_of(node, {"MatMulNBits", "GatherBlockQuantized", "MatMulBnb4", "MatMulFpQ4"});
 }
 
 // Calls visit(name, tensor) for every initializer and every Constant: some exporters write all
 // weights as Constant nodes.
 template <typename Visit>
-void visit_weights(const vernier_onnx::GraphProto& graph, const Visit& visit) {
+void visit_weights(const GraphProto& graph, const Visit& visit) {
   for (const auto& tensor : graph.initializer()) visit(tensor.name(), tensor);
   for (const auto& node : graph.node())
     if (const auto* tensor = constant_tensor(node); tensor && node.output_size() > 0)
       visit(node.output(0), *tensor);
-}
-
-// Returns a double: the sizes that a file claims may add up to more than 64 bits.
-double weight_elements(const vernier_onnx::GraphProto& graph, bool half) {
-  double count = 0;
-  visit_weights(graph, [&](const std::string&, const vernier_onnx::TensorProto& tensor) {
-    const bool is_half = tensor.data_type() == vernier_onnx::TensorProto::FLOAT16 ||
-                         tensor.data_type() == vernier_onnx::TensorProto::BFLOAT16;
-    const bool is_single = tensor.data_type() == vernier_onnx::TensorProto::FLOAT;
-    if (half ? is_half : is_single)
-      count +=
-          static_cast<double>(element_count(Shape(tensor.dims().begin(), tensor.dims().end())));
-  });
-  return count;
 }
 
 }  // namespace
@@ -73,17 +59,21 @@ Precision named_precision(std::string_view name) {
   return name == "fp16" ? Precision::fp16 : Precision::int8;
 }
 
-bool is_quantizing(const vernier_onnx::NodeProto& node) {
+bool is_quantizing(const NodeProto& node) {
   return node.op_type().starts_with("QLinear") || node.op_type().starts_with("QGemm") ||
          is_one_of(node, quantizing_ops);
 }
 
 Precision precision_of(const Model& model) {
-  double half = 0, single = 0;
+  double half = 0, single = 0;  // the sizes that a file claims may add up to more than 64 bits
   for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
     if (std::ranges::any_of(subgraph.graph->node(), is_quantizing)) return Precision::int8;
-    half += weight_elements(*subgraph.graph, true);
-    single += weight_elements(*subgraph.graph, false);
+    visit_weights(*subgraph.graph, [&](const std::string&, const TensorProto& tensor) {
+      const auto type = tensor.data_type();
+      const bool is_half = type == TensorProto::FLOAT16 || type == TensorProto::BFLOAT16;
+      if (is_half || type == TensorProto::FLOAT)
+        (is_half ? half : single) += static_cast<double>(element_count(dims_of(tensor)));
+    });
   }
   return half > single ? Precision::fp16 : Precision::fp32;
 }
@@ -92,12 +82,10 @@ std::string_view precision_name(const Model& model) {
   std::int64_t narrow = 0, others = 0;
   for (const Subgraph& subgraph : all_subgraphs(model.graph())) {
     std::set<std::string_view> narrow_weights;
-    visit_weights(*subgraph.graph,
-                  [&](const std::string& name, const vernier_onnx::TensorProto& tensor) {
-                    if (tensor.data_type() == vernier_onnx::TensorProto::INT4 ||
-                        tensor.data_type() == vernier_onnx::TensorProto::UINT4)
-                      narrow_weights.insert(name);
-                  });
+    visit_weights(*subgraph.graph, [&](const std::string& name, const TensorProto& tensor) {
+      if (tensor.data_type() == TensorProto::INT4 || tensor.data_type() == TensorProto::UINT4)
+        narrow_weights.insert(name);
+    });
     for (const auto& node : subgraph.graph->node()) {
       if (!is_quantizing(node)) continue;
       const bool is_narrow = stores_blocks(node) ? attribute_int(node, "bits", 4) == 4

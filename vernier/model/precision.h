@@ -16,7 +16,7 @@ std::string_view precision_name(Precision precision);
 Precision named_precision(std::string_view name);
 
 // Whether the node quantizes, dequantizes or computes with quantized numbers.
-bool is_quantizing(const vernier_onnx::NodeProto& node);
+bool is_quantizing(const NodeProto& node);
 
 // int8 for a model with quantizing operators of any width (Q-DQ pairs, QOperator, integer or
 // block-quantized matrix products); fp16 if more weight elements are float16 or bfloat16 than

@@ -16,7 +16,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
 using Names = std::span<const std::string_view>;
 
 constexpr std::array<std::string_view, 4> fused_attention = {

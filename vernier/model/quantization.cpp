@@ -9,29 +9,11 @@
 
 #include "vernier/model/n_bits.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/model/real_operators.h"
 #include "vernier/model/tensor_data.h"
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
-bool is_quantize(const NodeProto* node) { return node && node->op_type() == "QuantizeLinear"; }
-bool is_dequantize(const NodeProto* node) { return node && node->op_type() == "DequantizeLinear"; }
-
-// Input positions of a QOperator node.
-struct QOperator {
-  int output_scale;  // the zero point follows
-  int weight = -1;   // its scale and zero point follow; -1 if there is no weight
-};
-const std::map<std::string, QOperator> q_operators = {
-    {"QLinearConv", {6, 3}},     {"QLinearMatMul", {6, 3}},
-    {"QGemm", {7, 3}},           {"QLinearAdd", {6}},
-    {"QLinearMul", {6}},         {"QLinearSigmoid", {3}},
-    {"QLinearLeakyRelu", {3}},   {"QLinearSoftmax", {3}},
-    {"QLinearAveragePool", {3}}, {"QLinearGlobalAveragePool", {3}},
-    {"QLinearReduceMean", {3}},  {"QLinearConcat", {0}}};
 
 // Input positions of an operator that reads a stored weight and writes real numbers.
 struct WeightInputs {
@@ -53,27 +35,28 @@ const std::set<std::string, std::less<>> unread_operators = {
 // Finds what one graph of the model quantizes.
 class GraphReader {
  public:
-  GraphReader(const Model& model, const GraphIndex& index) : model_(model), index_(index) {}
+  GraphReader(const Model& model, const GraphIndex& index, Quantization& found)
+      : model_(model), index_(index), found_(found) {}
 
-  void find(Quantization& found) {
+  void find() {
     for (const NodeProto& node : index_.graph().node()) {
-      if (is_dequantize(&node))
-        add_dequantize(node, found);
-      else if (is_quantize(&node))
-        add_lone_quantize(node, found);
-      else if (const auto op = q_operators.find(node.op_type()); op != q_operators.end())
-        add_q_operator(node, op->second, found);
+      if (is_dequantize_linear(&node))
+        add_dequantize(node);
+      else if (is_quantize_linear(&node))
+        add_lone_quantize(node);
+      else if (const auto op = q_operator(node))
+        add_q_operator(node, *op);
       else if (node.op_type() == "MatMulInteger" || node.op_type() == "ConvInteger")
-        add_integer_operator(node, found);
+        add_integer_operator(node);
       else if (const auto inputs = weight_operators.find(node.op_type());
                inputs != weight_operators.end())
-        add_weight_operator(node, inputs->second, found);
+        add_weight_operator(node, inputs->second);
       else if (node.op_type() == "MatMulNBits")
-        add_n_bits(node, found);
+        add_n_bits(node);
       else if (unread_operators.contains(node.op_type()))
-        add_unread(UnreadQuantization::Reason::unknown_operator, node, found);
+        add_unread(UnreadQuantization::Reason::unknown_operator, node);
       if (node.op_type() == "DynamicQuantizeLinear" || node.op_type() == "DynamicQuantizeMatMul")
-        add_dynamic(node, found);
+        add_dynamic(node);
     }
   }
 
@@ -89,9 +72,8 @@ class GraphReader {
     return source.dequantize || source.transposed ? nullptr : source.stored;
   }
 
-  void add_unread(UnreadQuantization::Reason reason, const NodeProto& node,
-                  Quantization& found) const {
-    found.unread.push_back({reason, node_label(node), node.op_type()});
+  void add_unread(UnreadQuantization::Reason reason, const NodeProto& node) const {
+    found_.unread.push_back({reason, node_label(node), node.op_type()});
   }
 
   std::optional<Tensor> constant(const std::string& name) const {
@@ -144,13 +126,13 @@ class GraphReader {
     return activation;
   }
 
-  void add_dequantize(const NodeProto& node, Quantization& found) {
+  void add_dequantize(const NodeProto& node) {
     const NodeProto* source = index_.producer(node.input(0));
-    if (is_quantize(source)) {
+    if (is_quantize_linear(source)) {
       if (stored(source->input(0)))
-        add_fake_quantized(*source, node, found);
+        add_fake_quantized(*source, node);
       else
-        add_pair(*source, node, found);
+        add_pair(*source, node);
     } else if (const TensorProto* weight = stored(node.input(0))) {
       const auto weight_quantizer = node_quantizer(node, dtype_of(*weight));
       if (weight_quantizer)
@@ -158,38 +140,38 @@ class GraphReader {
                     .real_name = label(node.output(0)),
                     .quantizer = *weight_quantizer,
                     .real = dequantizing(*weight, *weight_quantizer)},
-                   node.output(0), found);
+                   node.output(0));
     } else if (const auto rows = gathered_rows(index_, source);
                !rows.empty() && stored(rows[0]->input(0))) {
-      add_gathered(*rows[0], node, found);
+      add_gathered(*rows[0], node);
     }
   }
 
   // Rows of a stored table that are dequantized: an embedding.
-  void add_gathered(const NodeProto& gather, const NodeProto& dequantize, Quantization& found) {
+  void add_gathered(const NodeProto& gather, const NodeProto& dequantize) {
     const TensorProto* table = stored(gather.input(0));
     const auto table_quantizer = node_quantizer(dequantize, dtype_of(*table));
     if (!table_quantizer || granularity(*table_quantizer) != Granularity::per_tensor)
-      return add_unread(UnreadQuantization::Reason::unknown_weight_scale, gather, found);
+      return add_unread(UnreadQuantization::Reason::unknown_weight_scale, gather);
     const std::string output = label(dequantize.output(0));
-    found.outputs.push_back({{output}, gather.name(), gather.op_type()});
+    found_.outputs.push_back({{output}, gather.name(), gather.op_type()});
     if (seen_.insert("weight\n" + gather.input(0)).second)
-      add_operand(gather, 0, WeightForm::dequantized, *table_quantizer, output, found);
+      add_operand(gather, 0, WeightForm::dequantized, *table_quantizer, output);
   }
 
   // Adds one activation per tensor and quantizer; each reader may have its own DequantizeLinear.
-  void add_pair(const NodeProto& quantize, const NodeProto& dequantize, Quantization& found) {
+  void add_pair(const NodeProto& quantize, const NodeProto& dequantize) {
     const std::string key =
         quantize.input(0) + '\n' + input_name(quantize, 1) + '\n' + input_name(quantize, 2);
     if (!seen_.insert(key).second) return;
     const auto pair_quantizer = node_quantizer(quantize, quantized_type(quantize));
     if (!pair_quantizer) {
-      found.unread.push_back({UnreadQuantization::Reason::computed_scale, label(quantize.input(0)),
-                              quantize.op_type()});
+      found_.unread.push_back({UnreadQuantization::Reason::computed_scale, label(quantize.input(0)),
+                               quantize.op_type()});
       return;
     }
     const std::string before = label(quantize.input(0)), after = label(dequantize.output(0));
-    found.activations.push_back(
+    found_.activations.push_back(
         written({.name = index_.is_output(dequantize.output(0)) ? after : before,
                  .before = before,
                  .after = after,
@@ -200,56 +182,58 @@ class GraphReader {
   }
 
   // A QuantizeLinear before a QOperator node: no DequantizeLinear reads the stored integers.
-  void add_lone_quantize(const NodeProto& node, Quantization& found) {
+  void add_lone_quantize(const NodeProto& node) {
     const auto readers = index_.consumers(node.output(0));
-    if (std::ranges::any_of(readers, [](const NodeProto* reader) { return is_dequantize(reader); }))
+    if (std::ranges::any_of(readers,
+                            [](const NodeProto* reader) { return is_dequantize_linear(reader); }))
       return;
     const auto input_quantizer = node_quantizer(node, quantized_type(node));
     if (!input_quantizer || stored(node.input(0))) return;
-    found.activations.push_back(written({.name = label(node.input(0)),
-                                         .before = label(node.input(0)),
-                                         .stored = label(node.output(0)),
-                                         .quantizer = *input_quantizer,
-                                         .node = node_label(node)},
-                                        node.input(0)));
+    found_.activations.push_back(written({.name = label(node.input(0)),
+                                          .before = label(node.input(0)),
+                                          .stored = label(node.output(0)),
+                                          .quantizer = *input_quantizer,
+                                          .node = node_label(node)},
+                                         node.input(0)));
   }
 
   // The output of the first DequantizeLinear that reads `stored`; empty if there is none.
   std::string dequantized(const std::string& stored) const {
     const auto readers = index_.consumers(stored);
-    const auto reader = std::ranges::find_if(readers, is_dequantize);
+    const auto reader = std::ranges::find_if(readers, is_dequantize_linear);
     return reader == readers.end() ? "" : label((*reader)->output(0));
   }
 
-  void add_q_operator(const NodeProto& node, const QOperator& op, Quantization& found) {
+  void add_q_operator(const NodeProto& node, const RealOperator& op) {
     const std::string real_output = dequantized(node.output(0));
     const auto output = quantizer(input_name(node, op.output_scale),
                                   input_name(node, op.output_scale + 1), DType::u8);
     if (output)
-      found.activations.push_back(written({.name = label(node.output(0)),
-                                           .after = real_output,
-                                           .stored = label(node.output(0)),
-                                           .quantizer = *output,
-                                           .node = node_label(node)},
-                                          node.output(0)));
-    if (op.weight < 0) return;
-    const TensorProto* integers = stored(input_name(node, op.weight));
+      found_.activations.push_back(written({.name = label(node.output(0)),
+                                            .after = real_output,
+                                            .stored = label(node.output(0)),
+                                            .quantizer = *output,
+                                            .node = node_label(node)},
+                                           node.output(0)));
+    if (!op.has_weight) return;
+    const StoredInput& weight = op.inputs[1];
+    const TensorProto* integers = stored(input_name(node, weight.tensor));
     if (!integers) return;
-    auto weight_quantizer = quantizer(input_name(node, op.weight + 1),
-                                      input_name(node, op.weight + 2), dtype_of(*integers));
+    auto weight_quantizer = quantizer(input_name(node, weight.scale),
+                                      input_name(node, weight.zero_point), dtype_of(*integers));
     if (!weight_quantizer) return;
-    weight_quantizer->axis = scale_axis(node, op.weight, *integers);
-    add_operand(node, op.weight, WeightForm::q_operator, *weight_quantizer, real_output, found);
+    weight_quantizer->axis = scale_axis(node, weight.tensor, *integers);
+    add_operand(node, weight.tensor, WeightForm::q_operator, *weight_quantizer, real_output);
   }
 
   // The node computes the scale of its first input in each run.
-  void add_dynamic(const NodeProto& node, Quantization& found) {
+  void add_dynamic(const NodeProto& node) {
     if (stored(node.input(0)) || !seen_.insert("dynamic\n" + node.input(0)).second) return;
-    found.activations.push_back(written({.name = label(node.input(0)),
-                                         .before = label(node.input(0)),
-                                         .node = node_label(node),
-                                         .dynamic = true},
-                                        node.input(0)));
+    found_.activations.push_back(written({.name = label(node.input(0)),
+                                          .before = label(node.input(0)),
+                                          .node = node_label(node),
+                                          .dynamic = true},
+                                         node.input(0)));
   }
 
   // The operator's output, then that of the Add of a constant bias, if one follows.
@@ -266,62 +250,47 @@ class GraphReader {
   }
 
   // Dynamic quantization: the Mul after the integer operator multiplies by the weight's scale.
-  void add_integer_operator(const NodeProto& node, Quantization& found) {
-    const std::string real_output = first_real_output(node.output(0));
-    if (!real_output.empty()) found.outputs.push_back(weighted_output(real_output, node));
+  void add_integer_operator(const NodeProto& node) {
+    const std::string real_output = real_product(index_, node.output(0));
+    if (!real_output.empty()) found_.outputs.push_back(weighted_output(real_output, node));
     add_product_weight(node, 1, weight_scale(node.output(0)), input_name(node, 3),
-                       real_output.empty() ? "" : label(real_output), found);
+                       real_output.empty() ? "" : label(real_output));
   }
 
-  void add_weight_operator(const NodeProto& node, const WeightInputs& inputs, Quantization& found) {
+  void add_weight_operator(const NodeProto& node, const WeightInputs& inputs) {
     const std::string output = label(node.output(0));
-    found.outputs.push_back(input_name(node, inputs.bias).empty()
-                                ? weighted_output(node.output(0), node)
-                                : WeightedOutput{{output}, node.name(), node.op_type()});
+    found_.outputs.push_back(input_name(node, inputs.bias).empty()
+                                 ? weighted_output(node.output(0), node)
+                                 : WeightedOutput{{output}, node.name(), node.op_type()});
     add_product_weight(node, inputs.weight, input_name(node, inputs.scale),
-                       input_name(node, inputs.zero_point), output, found);
+                       input_name(node, inputs.zero_point), output);
   }
 
   void add_product_weight(const NodeProto& node, int input, const std::string& scale,
-                          const std::string& zero_point, const std::string& real_output,
-                          Quantization& found) {
+                          const std::string& zero_point, const std::string& real_output) {
     const TensorProto* integers = stored(input_name(node, input));
-    if (!integers) return add_unread(UnreadQuantization::Reason::computed_weight, node, found);
+    if (!integers) return add_unread(UnreadQuantization::Reason::computed_weight, node);
     auto weight_quantizer = quantizer(scale, zero_point, dtype_of(*integers));
     if (!weight_quantizer)
-      return add_unread(UnreadQuantization::Reason::unknown_weight_scale, node, found);
+      return add_unread(UnreadQuantization::Reason::unknown_weight_scale, node);
     weight_quantizer->axis = scale_axis(node, input, *integers);
-    add_operand(node, input, WeightForm::integer_operator, *weight_quantizer, real_output, found);
+    add_operand(node, input, WeightForm::integer_operator, *weight_quantizer, real_output);
   }
 
   // A weight whose stored integers an operator reads directly.
   void add_operand(const NodeProto& node, int input, WeightForm form, Quantizer weight_quantizer,
-                   std::string real_output, Quantization& found) {
+                   std::string real_output) {
     QuantizedWeight weight{
         .name = node.input(input), .form = form, .quantizer = std::move(weight_quantizer)};
     read_by(weight, node, input);
     if (!real_output.empty() || form == WeightForm::integer_operator)
       weight.reader_output = std::move(real_output);
     weight.real = dequantizing(*stored(weight.name), weight.quantizer);
-    found.weights.push_back(std::move(weight));
-  }
-
-  // The real product that Cast and Mul compute from the integer result; empty if they do not.
-  std::string first_real_output(const std::string& integers) const {
-    std::string tensor = integers;
-    for (int step = 0; step < 2; ++step) {
-      const auto readers = index_.consumers(tensor);
-      if (readers.size() != 1) return "";
-      const std::string& op = readers[0]->op_type();
-      if (op != "Cast" && op != "Mul") return "";
-      tensor = readers[0]->output(0);
-      if (op == "Mul") return tensor;
-    }
-    return "";
+    found_.weights.push_back(std::move(weight));
   }
 
   std::string weight_scale(const std::string& integers) const {
-    const std::string product = first_real_output(integers);
+    const std::string product = real_product(index_, integers);
     const NodeProto* multiply = product.empty() ? nullptr : index_.producer(product);
     if (!multiply) return "";
     for (const std::string& factor : multiply->input()) {
@@ -334,12 +303,11 @@ class GraphReader {
     return "";
   }
 
-  void add_n_bits(const NodeProto& node, Quantization& found) {
-    found.outputs.push_back(weighted_output(node.output(0), node));
+  void add_n_bits(const NodeProto& node) {
+    found_.outputs.push_back(weighted_output(node.output(0), node));
     const TensorProto* packed = stored(input_name(node, 1));
     const TensorProto* scales = stored(input_name(node, 2));
-    if (!packed || !scales)
-      return add_unread(UnreadQuantization::Reason::computed_weight, node, found);
+    if (!packed || !scales) return add_unread(UnreadQuantization::Reason::computed_weight, node);
     QuantizedWeight weight{.name = node.input(1),
                            .form = WeightForm::n_bits,
                            .quantizer = n_bits_quantizer(node, model_.tensor(*scales))};
@@ -348,10 +316,10 @@ class GraphReader {
       return unpack_n_bits(node, model.tensor(*packed), model.tensor(*scales),
                            zeros ? std::optional(model.tensor(*zeros)) : std::nullopt);
     };
-    found.weights.push_back(std::move(weight));
+    found_.weights.push_back(std::move(weight));
   }
 
-  void add_fake_quantized(const NodeProto& quantize, const NodeProto& node, Quantization& found) {
+  void add_fake_quantized(const NodeProto& quantize, const NodeProto& node) {
     if (!seen_.insert("weight\n" + quantize.output(0)).second) return;
     const auto weight_quantizer = node_quantizer(quantize, quantized_type(quantize));
     if (!weight_quantizer) return;
@@ -364,13 +332,13 @@ class GraphReader {
       return fake_quantize(model.tensor(*real), quantizer);
     };
     set_reader(weight, node.output(0));
-    found.weights.push_back(std::move(weight));
+    found_.weights.push_back(std::move(weight));
   }
 
-  void add_weight(QuantizedWeight weight, const std::string& real, Quantization& found) {
+  void add_weight(QuantizedWeight weight, const std::string& real) {
     if (!seen_.insert("weight\n" + weight.name).second) return;
     set_reader(weight, real);
-    found.weights.push_back(std::move(weight));
+    found_.weights.push_back(std::move(weight));
   }
 
   void set_reader(QuantizedWeight& weight, const std::string& real) const {
@@ -396,10 +364,30 @@ class GraphReader {
 
   const Model& model_;
   const GraphIndex& index_;
+  Quantization& found_;
   std::unordered_set<std::string> seen_;
 };
 
 }  // namespace
+
+bool is_quantize_linear(const NodeProto* node) {
+  return node && node->op_type() == "QuantizeLinear";
+}
+
+bool is_dequantize_linear(const NodeProto* node) {
+  return node && node->op_type() == "DequantizeLinear";
+}
+
+std::string real_product(const GraphIndex& graph, std::string integers) {
+  for (int step = 0; step < 2; ++step) {
+    const auto readers = graph.consumers(integers);
+    if (readers.size() != 1) return "";
+    integers = readers[0]->output(0);
+    if (readers[0]->op_type() == "Mul") return integers;
+    if (readers[0]->op_type() != "Cast") return "";
+  }
+  return "";
+}
 
 int output_channel_axis(const NodeProto& node, int input) {
   const std::string& op = node.op_type();
@@ -457,7 +445,7 @@ std::vector<const NodeProto*> gathered_rows(const GraphIndex& graph, const NodeP
 
 Quantization find_quantization(const ModelIndex& index) {
   Quantization found;
-  for (const GraphIndex& graph : index.graphs()) GraphReader(index.model(), graph).find(found);
+  for (const GraphIndex& graph : index.graphs()) GraphReader(index.model(), graph, found).find();
   return found;
 }
 

@@ -71,10 +71,18 @@ struct Quantization {
   }
 };
 
+// Whether the node is not null and is this operator, of any domain.
+bool is_quantize_linear(const NodeProto* node);
+bool is_dequantize_linear(const NodeProto* node);
+
+// The real product that Cast and Mul compute from the tensor of an integer product; empty if they
+// do not.
+std::string real_product(const GraphIndex& graph, std::string integers);
+
 // The weight's axis of its reader's output channels. For matrix products it is the last (-1),
 // unless the weight is stored transposed or is the left factor; for convolutions the first, for
 // transposed convolutions the second.
-int output_channel_axis(const vernier_onnx::NodeProto& reader, int input);
+int output_channel_axis(const NodeProto& reader, int input);
 
 // The axis of output channels of a matrix; nullopt if the products that read it disagree, if
 // another operator reads it, or if nothing does.
@@ -83,8 +91,7 @@ std::optional<int> matrix_output_axis(const GraphIndex& graph, const std::string
 // The Gather that `last` passes on the rows of, and the nodes behind it that only move them
 // (Transpose, Reshape and the like), up to `last`; empty if `last` does not end such a chain. A
 // quantizer with one scale commutes with them.
-std::vector<const vernier_onnx::NodeProto*> gathered_rows(const GraphIndex& graph,
-                                                          const vernier_onnx::NodeProto* last);
+std::vector<const NodeProto*> gathered_rows(const GraphIndex& graph, const NodeProto* last);
 
 // Finds Q-DQ pairs (ONNX's and com.microsoft's, in the main graph and in subgraphs), weights behind
 // DequantizeLinear, a Q-DQ pair or a Gather, QOperator nodes, the operators of dynamic quantization

@@ -10,11 +10,19 @@
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
+namespace {
+
+// The quantizer's axis counted from the first one.
+std::int64_t axis_in(std::span<const std::int64_t> shape, const Quantizer& quantizer) {
+  return quantizer.axis < 0 ? quantizer.axis + std::ssize(shape) : quantizer.axis;
+}
+
+}  // namespace
+
 bool ScaleIndex::fits(std::span<const std::int64_t> shape, const Quantizer& quantizer) {
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
+  const std::int64_t axis = axis_in(shape, quantizer);
   if (granularity(quantizer) == Granularity::per_tensor) return true;
-  if (axis < 0 || axis >= rank) return false;
+  if (axis < 0 || axis >= std::ssize(shape)) return false;
   if (quantizer.block_size == 0) return quantizer.scale.size() == shape[axis];
   const std::int64_t blocks = (shape[axis] + quantizer.block_size - 1) / quantizer.block_size;
   return quantizer.scale.size() ==
@@ -27,8 +35,7 @@ ScaleIndex::ScaleIndex(std::span<const std::int64_t> shape, const Quantizer& qua
     throw Error(fmt::format("[dequantize] {} scales for a tensor of shape {} along axis {}",
                             quantizer.scale.size(), format_shape(shape), quantizer.axis));
   if (granularity(quantizer) == Granularity::per_tensor) return;
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = quantizer.axis < 0 ? quantizer.axis + rank : quantizer.axis;
+  const std::int64_t axis = axis_in(shape, quantizer);
   length_ = shape[axis];
   inner_ = element_count(shape.subspan(axis + 1));
 }
@@ -98,10 +105,12 @@ Tensor dequantize(const TensorView& stored, const Quantizer& quantizer) {
 
 Tensor fake_quantize(const TensorView& real, const Quantizer& quantizer) {
   if (is_float(quantizer.dtype))
-    return map_steps(real, quantizer, [&](double value, float scale, double) {
-      const float scaled = static_cast<float>(value) / scale;
-      return f8_to_f32(quantizer.dtype, f32_to_f8(quantizer.dtype, scaled)) * scale;
-    });
+    return dequantize(convert(map_steps(real, quantizer,
+                                        [](double value, float scale, double) {
+                                          return static_cast<float>(value) / scale;
+                                        }),
+                              quantizer.dtype),
+                      quantizer);
   const StoredRange range = stored_range(quantizer.dtype);
   return map_steps(real, quantizer, [&](double value, float scale, double zero) {
     const double stored = std::nearbyint(static_cast<float>(value) / scale) + zero;

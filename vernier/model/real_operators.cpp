@@ -9,15 +9,12 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::NodeProto;
-
 const StoredInput first{0, 1, 2}, second{3, 4, 5};
 
 const std::map<std::string, RealOperator, std::less<>> real_operators = {
-    {"QLinearConv", {"Conv", {first, second}, 8, 6}},
-    {"QLinearMatMul", {"MatMul", {first, second}, -1, 6}},
-    {"QGemm", {"Gemm", {first, second}, 6, 7}},
+    {"QLinearConv", {"Conv", {first, second}, 8, 6, true}},
+    {"QLinearMatMul", {"MatMul", {first, second}, -1, 6, true}},
+    {"QGemm", {"Gemm", {first, second}, 6, 7, true}},
     {"QLinearAdd", {"Add", {first, second}, -1, 6}},
     {"QLinearMul", {"Mul", {first, second}, -1, 6}},
     {"QLinearSigmoid", {"Sigmoid", {first}, -1, 3}},
@@ -34,14 +31,17 @@ const std::set<std::string, std::less<>> moving_operators = {
 
 }  // namespace
 
-std::optional<RealOperator> real_operator(const NodeProto& node) {
+std::optional<RealOperator> q_operator(const NodeProto& node) {
   const auto found = real_operators.find(node.op_type());
-  if (found == real_operators.end() || attribute_int(node, "channels_last", 0) != 0)
-    return std::nullopt;
+  if (found == real_operators.end()) return std::nullopt;
   RealOperator real = found->second;
   if (node.op_type() == "QLinearConcat")
     for (int i = 2; i + 2 < node.input_size(); i += 3) real.inputs.push_back({i, i + 1, i + 2});
   return real;
+}
+
+std::optional<RealOperator> real_operator(const NodeProto& node) {
+  return attribute_int(node, "channels_last", 0) == 0 ? q_operator(node) : std::nullopt;
 }
 
 NodeProto real_node(const NodeProto& node, const RealOperator& real) {
@@ -55,7 +55,7 @@ NodeProto real_node(const NodeProto& node, const RealOperator& real) {
 }
 
 bool moves_elements(const NodeProto& node) {
-  return (node.domain().empty() || node.domain() == "ai.onnx") && node.output_size() == 1 &&
+  return is_onnx_domain(node.domain()) && node.output_size() == 1 &&
          (moving_operators.contains(node.op_type()) ||
           (node.op_type() == "Resize" && attribute_string(node, "mode", "nearest") == "nearest"));
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -19,16 +18,20 @@ struct RealOperator {
   std::vector<StoredInput> inputs;  // in the order of the real operator's inputs
   int bias = -1;                    // int32, scaled by the product of both scales; -1 if none
   int output_scale = -1;            // the zero point follows
+  bool has_weight = false;          // the second input is a weight, if it is constant
 };
 
-// nullopt for other nodes, and for variants without a real counterpart (channels last).
-std::optional<RealOperator> real_operator(const vernier_onnx::NodeProto& node);
+// nullopt for nodes that are no QOperator node, or one whose positions are not known.
+std::optional<RealOperator> q_operator(const NodeProto& node);
+
+// As q_operator(), but nullopt also for variants without a real counterpart (channels last).
+std::optional<RealOperator> real_operator(const NodeProto& node);
 
 // A node of the real operator with the attributes of `node`, without inputs and outputs.
-vernier_onnx::NodeProto real_node(const vernier_onnx::NodeProto& node, const RealOperator& real);
+NodeProto real_node(const NodeProto& node, const RealOperator& real);
 
 // Whether the operator only moves or selects elements of its first input (Reshape, MaxPool), so
 // that its output has the same scale and zero point.
-bool moves_elements(const vernier_onnx::NodeProto& node);
+bool moves_elements(const NodeProto& node);
 
 }  // namespace vernier

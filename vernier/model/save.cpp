@@ -13,10 +13,6 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::ModelProto;
-using vernier_onnx::TensorProto;
 
 // Protobuf's limit of 2 GB, less room for the graph.
 constexpr std::int64_t max_inline_bytes = (std::int64_t{1} << 31) - (std::int64_t{64} << 20);
@@ -37,12 +33,12 @@ void for_each_weight(const GraphProto& graph, const Visit& visit) {
 template <typename Visit>
 void edit_each_weight(GraphProto& graph, const Visit& visit) {
   for (TensorProto& weight : *graph.mutable_initializer()) visit(weight);
-  for (auto& node : *graph.mutable_node())
-    for (AttributeProto& attribute : *node.mutable_attribute()) {
+  for (auto& node : *graph.mutable_node()) {
+    for (AttributeProto& attribute : *node.mutable_attribute())
       if (attribute.has_t()) visit(*attribute.mutable_t());
-      if (attribute.has_g()) edit_each_weight(*attribute.mutable_g(), visit);
-      for (GraphProto& subgraph : *attribute.mutable_graphs()) edit_each_weight(subgraph, visit);
-    }
+    for_each_subgraph(node,
+                      [&](GraphProto& inner, const auto&) { edit_each_weight(inner, visit); });
+  }
 }
 
 bool same_folder(const fs::path& a, const fs::path& b) {

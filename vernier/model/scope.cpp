@@ -18,14 +18,13 @@ constexpr std::string_view trace_key = "pkg.torch.onnx.stack_trace";
 constexpr std::string_view recalled_module_key = "vernier.module";
 constexpr std::string_view recalled_source_key = "vernier.source";
 
-std::optional<std::string_view> metadata(const vernier_onnx::NodeProto& node,
-                                         std::string_view key) {
+std::optional<std::string_view> metadata(const NodeProto& node, std::string_view key) {
   for (const auto& entry : node.metadata_props())
     if (entry.key() == key) return entry.value();
   return std::nullopt;
 }
 
-void set_metadata(vernier_onnx::NodeProto& node, std::string_view key, const std::string& value) {
+void set_metadata(NodeProto& node, std::string_view key, const std::string& value) {
   auto* entry = node.add_metadata_props();
   entry->set_key(std::string(key));
   entry->set_value(value);
@@ -79,7 +78,7 @@ std::string module_path_in_name(std::string_view name) {
   return path;
 }
 
-std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto& node) {
+std::optional<std::string> module_path_in_metadata(const NodeProto& node) {
   const auto text = metadata(node, scopes_key);
   if (!text) return std::nullopt;
   const std::vector<std::string> scopes = quoted_parts(*text);
@@ -89,12 +88,12 @@ std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto
   return path;
 }
 
-std::optional<std::string> recalled_module_path(const vernier_onnx::NodeProto& node) {
+std::optional<std::string> recalled_module_path(const NodeProto& node) {
   const auto text = metadata(node, recalled_module_key);
   return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
-std::string module_path(const vernier_onnx::NodeProto& node) {
+std::string module_path(const NodeProto& node) {
   if (auto path = module_path_in_metadata(node)) return *std::move(path);
   if (auto path = recalled_module_path(node)) return *std::move(path);
   return module_path_in_name(node.name());
@@ -121,7 +120,7 @@ std::optional<SourceLine> innermost_frame(std::string_view trace) {
   return found;
 }
 
-std::string source_line(const vernier_onnx::NodeProto& node) {
+std::string source_line(const NodeProto& node) {
   if (const auto trace = metadata(node, trace_key)) {
     const auto frame = innermost_frame(*trace);
     return frame ? fmt::format("{}:{}", frame->file.substr(frame->file.rfind('/') + 1), frame->line)
@@ -130,7 +129,7 @@ std::string source_line(const vernier_onnx::NodeProto& node) {
   return std::string(metadata(node, recalled_source_key).value_or(""));
 }
 
-TensorOrigins tensor_origins(const vernier_onnx::GraphProto& graph) {
+TensorOrigins tensor_origins(const GraphProto& graph) {
   TensorOrigins origins;
   for (const auto& node : graph.node())
     if (const auto module = module_path_in_metadata(node))
@@ -139,7 +138,7 @@ TensorOrigins tensor_origins(const vernier_onnx::GraphProto& graph) {
   return origins;
 }
 
-void recall_origins(vernier_onnx::GraphProto& graph, const TensorOrigins& origins) {
+void recall_origins(GraphProto& graph, const TensorOrigins& origins) {
   for (auto& node : *graph.mutable_node()) {
     if (node.output_size() == 0 || metadata(node, scopes_key) ||
         metadata(node, recalled_module_key))

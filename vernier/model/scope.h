@@ -5,10 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace vernier_onnx {
-class GraphProto;
-class NodeProto;
-}  // namespace vernier_onnx
+#include "vernier/model/onnx.h"
 
 namespace vernier {
 
@@ -16,13 +13,13 @@ namespace vernier {
 // metadata, else as recall_origins() noted it, else from the node's name
 // ("/layer1/layer1.0/conv1/Conv" belongs to "layer1.0.conv1"). The second call of a module gets
 // "_1". Empty if the node belongs to no module or does not tell.
-std::string module_path(const vernier_onnx::NodeProto& node);
+std::string module_path(const NodeProto& node);
 
 // The three sources of module_path(). Names of tensors have the same form as names of nodes:
 // "/layer1/layer1.0/conv1/Conv_output_0". nullopt if the node has no such metadata.
 std::string module_path_in_name(std::string_view name);
-std::optional<std::string> module_path_in_metadata(const vernier_onnx::NodeProto& node);
-std::optional<std::string> recalled_module_path(const vernier_onnx::NodeProto& node);
+std::optional<std::string> module_path_in_metadata(const NodeProto& node);
+std::optional<std::string> recalled_module_path(const NodeProto& node);
 
 // The line of Python that a node comes from.
 struct SourceLine {
@@ -37,7 +34,7 @@ std::optional<SourceLine> innermost_frame(std::string_view trace);
 
 // The line of the user's code that the node comes from, "modeling.py:12": the innermost_frame() of
 // the exporter's stack trace, else as recall_origins() noted it. Empty if the node has neither.
-std::string source_line(const vernier_onnx::NodeProto& node);
+std::string source_line(const NodeProto& node);
 
 // The module path and source line of the node that writes a tensor.
 struct TensorOrigin {
@@ -48,11 +45,11 @@ struct TensorOrigin {
 using TensorOrigins = std::unordered_map<std::string, TensorOrigin>;
 
 // The origins of the graph's own tensors whose nodes have metadata.
-TensorOrigins tensor_origins(const vernier_onnx::GraphProto& graph);
+TensorOrigins tensor_origins(const GraphProto& graph);
 
 // Optimisers drop metadata. Notes at each node of the graph without metadata the origin of the
 // tensor that it writes. The node's name is not reliable: a fused node writes the output name of
 // another node.
-void recall_origins(vernier_onnx::GraphProto& graph, const TensorOrigins& origins);
+void recall_origins(GraphProto& graph, const TensorOrigins& origins);
 
 }  // namespace vernier

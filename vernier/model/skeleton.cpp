@@ -14,9 +14,6 @@ namespace vernier {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-using vernier_onnx::GraphProto;
-using vernier_onnx::ModelProto;
-using vernier_onnx::TensorProto;
 
 // Protobuf's wire format: a message is a sequence of fields, each a tag (number << 3 | type) and a
 // value. Only values of type 2 carry a length and can be large or contain messages. ONNX has no

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -17,8 +16,6 @@
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::NodeProto;
 
 constexpr int most_crossing = 16;              // tensors at a cut
 constexpr std::int64_t most_copied = 1 << 28;  // bytes of weights inside the proto
@@ -89,8 +86,7 @@ class Splitter {
     const ValueKinds kinds = value_kinds(model_.proto(), model_.graph());
     std::vector<int> changes(nodes_.size() + 1);
     for (const auto& [name, life] : tensors_) {
-      const auto kind = kinds.find(name);
-      const bool is_tensor = kind == kinds.end() || kind->second == ValueKind::tensor;
+      const bool is_tensor = kind_of(kinds, name) == ValueKind::tensor;
       const int count = is_tensor && index_.main().dtype(name) ? 1 : most_crossing + 1;
       changes[life.written + 1] += count;
       changes[life.last_read + 1] -= count;

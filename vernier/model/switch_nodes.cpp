@@ -9,8 +9,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 NodeProto place_switch(std::string_view op, const std::vector<std::size_t>& switches,
                        SwitchRole role, const std::optional<RealRange>& folded,
                        const std::vector<std::string>& inputs, const std::string& output) {
@@ -51,7 +49,7 @@ NodeProto selector_node(const std::vector<std::size_t>& switches, const std::str
                       output);
 }
 
-void import_switch_domain(vernier_onnx::ModelProto& model) {
+void import_switch_domain(ModelProto& model) {
   auto& imported = *model.add_opset_import();
   imported.set_domain(std::string(switch_domain));
   imported.set_version(1);

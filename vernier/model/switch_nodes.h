@@ -2,15 +2,10 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "vernier/model/insert_switches.h"
-
-namespace vernier_onnx {
-class ModelProto;
-class NodeProto;
-}  // namespace vernier_onnx
+#include "vernier/model/onnx.h"
 
 namespace vernier {
 
@@ -25,18 +20,17 @@ struct SwitchPlace {
 };
 
 // A node that passes `real` on, as it is or through a simulated quantizer.
-vernier_onnx::NodeProto switch_node(const SwitchPlace& place, const std::string& real,
-                                    const std::string& output);
+NodeProto switch_node(const SwitchPlace& place, const std::string& real, const std::string& output);
 // A node that passes `real` on, as switch_node() does, or `quantized`. Its output is of `dtype`.
-vernier_onnx::NodeProto choice_node(const SwitchPlace& place, const std::string& real,
-                                    const std::string& quantized, const std::string& output,
-                                    DType dtype = DType::f32);
+NodeProto choice_node(const SwitchPlace& place, const std::string& real,
+                      const std::string& quantized, const std::string& output,
+                      DType dtype = DType::f32);
 // A node that passes `quantized` on if all of the switches are as in the file, else `real`. Without
 // switches (a weight without a float counterpart has none) it is an Identity of `quantized`.
-vernier_onnx::NodeProto selector_node(const std::vector<std::size_t>& switches,
-                                      const std::string& real, const std::string& quantized,
-                                      const std::string& output, DType dtype = DType::f32);
+NodeProto selector_node(const std::vector<std::size_t>& switches, const std::string& real,
+                        const std::string& quantized, const std::string& output,
+                        DType dtype = DType::f32);
 
-void import_switch_domain(vernier_onnx::ModelProto& model);
+void import_switch_domain(ModelProto& model);
 
 }  // namespace vernier

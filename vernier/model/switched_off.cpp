@@ -12,10 +12,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-
 // Replaces a switch by its first input, cast to the type of the second and clamped to the range of
 // the Relu or Clip folded into the quantizer.
 class SwitchedOff {
@@ -33,10 +29,9 @@ class SwitchedOff {
 
  private:
   std::string cast(const std::string& tensor, DType dtype, const std::string& output) {
-    NodeProto node = make_node("Cast", {tensor}, "vernier.cast:" + output);
-    add_int(node, "to", onnx_data_type(dtype));
-    *graph_.add_node() = node;
-    return node.output(0);
+    const std::string result = "vernier.cast:" + output;
+    *graph_.add_node() = make_cast(tensor, dtype, result);
+    return result;
   }
 
   std::string bounded(const std::string& tensor, const std::string& op, float bound,
@@ -75,10 +70,7 @@ void switch_off(GraphProto& graph) {
   nodes.Swap(graph.mutable_node());
   SwitchedOff off(graph);
   for (NodeProto& node : nodes) {
-    for (AttributeProto& attribute : *node.mutable_attribute()) {
-      if (attribute.has_g()) switch_off(*attribute.mutable_g());
-      for (GraphProto& each : *attribute.mutable_graphs()) switch_off(each);
-    }
+    for_each_subgraph(node, [](GraphProto& inner, const auto&) { switch_off(inner); });
     if (node.domain() == switch_domain)
       off.add(node);
     else

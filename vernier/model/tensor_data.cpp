@@ -8,12 +8,9 @@
 
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
-#include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
 namespace {
-
-using vernier_onnx::TensorProto;
 
 std::int64_t parse_size(const TensorProto& proto, const std::string& text) {
   std::int64_t value = 0;
@@ -62,8 +59,7 @@ void read_field(const TensorProto& proto, DType dtype, std::vector<std::byte>& b
 
 [[noreturn]] void wrong_size(const TensorProto& proto, std::int64_t expected, std::int64_t found) {
   throw Error(fmt::format("[model] tensor '{}': {}{} takes {} bytes, found {}", proto.name(),
-                          onnx_type_name(proto.data_type()),
-                          format_shape(Shape(proto.dims().begin(), proto.dims().end())), expected,
+                          onnx_type_name(proto.data_type()), format_shape(dims_of(proto)), expected,
                           found));
 }
 
@@ -76,21 +72,20 @@ DType number_type(const TensorProto& proto) {
 }
 
 std::int64_t expected_bytes(const TensorProto& proto) {
-  const Shape shape(proto.dims().begin(), proto.dims().end());
-  return byte_size(number_type(proto), element_count(shape));
-}
-
-// The caller has checked the number of bytes.
-Tensor from_bytes(const TensorProto& proto, std::span<const std::byte> bytes) {
-  return {proto.name(),
-          number_type(proto),
-          {proto.dims().begin(), proto.dims().end()},
-          {bytes.begin(), bytes.end()}};
+  return byte_size(number_type(proto), element_count(dims_of(proto)));
 }
 
 }  // namespace
 
 Shape dims_of(const TensorProto& proto) { return {proto.dims().begin(), proto.dims().end()}; }
+
+std::optional<Shape> declared_shape(const ValueInfoProto& info) {
+  if (!info.type().tensor_type().has_shape()) return std::nullopt;
+  Shape shape;
+  for (const auto& dim : info.type().tensor_type().shape().dim())
+    shape.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  return shape;
+}
 
 DType dtype_of(const TensorProto& proto) {
   return dtype_of_onnx(proto.data_type()).value_or(DType::u8);
@@ -166,29 +161,20 @@ std::span<const std::byte> external_bytes(const TensorProto& proto,
 }
 
 std::int64_t weight_bytes(const TensorProto& weight) {
-  const auto count = checked_element_count(Shape(weight.dims().begin(), weight.dims().end()));
+  const auto count = checked_element_count(dims_of(weight));
   const auto dtype = dtype_of_onnx(weight.data_type());
   return count && dtype ? byte_size(*dtype, *count) : 0;
 }
 
-Tensor read_tensor(const TensorProto& proto, std::span<const std::byte> file) {
-  return from_bytes(proto, external_bytes(proto, file));
-}
-
-Tensor read_tensor(const TensorProto& proto, const std::filesystem::path& folder) {
-  if (has_external_data(proto)) {
-    const MappedFile file(resolve_external(folder, external_data(proto).location));
-    return read_tensor(proto, file.bytes());
-  }
-  if (proto.has_raw_data()) return from_bytes(proto, raw_bytes(proto));
+std::vector<std::byte> typed_bytes(const TensorProto& proto) {
   const std::int64_t bytes = expected_bytes(proto);
   // 4-bit values are packed in int32_data as in raw_data, one byte per entry.
   const DType dtype = number_type(proto);
   const std::int64_t found = field_size(proto, dtype) * std::max(bits(dtype) / 8, 1);
   if (found != bytes) wrong_size(proto, bytes, found);
-  Tensor tensor = make_tensor(proto.name(), dtype, Shape(proto.dims().begin(), proto.dims().end()));
+  Tensor tensor = make_tensor(proto.name(), dtype, dims_of(proto));
   read_field(proto, dtype, tensor.bytes);
-  return tensor;
+  return std::move(tensor.bytes);
 }
 
 TensorProto make_tensor_proto(const TensorView& tensor) {

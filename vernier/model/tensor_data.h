@@ -1,14 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "vernier/model/onnx.h"
 #include "vernier/tensor/tensor.h"
-
-namespace vernier_onnx {
-class TensorProto;
-}
 
 namespace vernier {
 
@@ -20,16 +19,19 @@ struct ExternalData {
   bool operator==(const ExternalData&) const = default;
 };
 
-Shape dims_of(const vernier_onnx::TensorProto& proto);
+Shape dims_of(const TensorProto& proto);
+
+// The declared shape with -1 for dynamic dims; nullopt if none is declared.
+std::optional<Shape> declared_shape(const ValueInfoProto& info);
 
 // u8 for types that have no DType, whose elements cannot be read.
-DType dtype_of(const vernier_onnx::TensorProto& proto);
+DType dtype_of(const TensorProto& proto);
 
-bool has_external_data(const vernier_onnx::TensorProto& proto);
-ExternalData external_data(const vernier_onnx::TensorProto& proto);
+bool has_external_data(const TensorProto& proto);
+ExternalData external_data(const TensorProto& proto);
 
 // Marks the elements as external and clears raw_data.
-void set_external_data(vernier_onnx::TensorProto& proto, const ExternalData& data);
+void set_external_data(TensorProto& proto, const ExternalData& data);
 
 // The path of an external file. Throws Error unless it exists inside the folder: absolute paths,
 // "..", and links to the outside are refused.
@@ -37,23 +39,21 @@ std::filesystem::path resolve_external(const std::filesystem::path& folder,
                                        const std::string& location);
 
 // Bytes that the weight's type and dims imply; 0 if the dims are invalid or the type has no DType.
-std::int64_t weight_bytes(const vernier_onnx::TensorProto& weight);
+std::int64_t weight_bytes(const TensorProto& weight);
 
-// The tensor with its elements from raw_data, from the typed fields, or from a file below `folder`.
-Tensor read_tensor(const vernier_onnx::TensorProto& proto, const std::filesystem::path& folder);
-
-// Reads an external tensor from the bytes of its file.
-Tensor read_tensor(const vernier_onnx::TensorProto& proto, std::span<const std::byte> file);
+// The elements in the typed fields, as raw_data would hold them. Throws Error if their number does
+// not fit type and dims.
+std::vector<std::byte> typed_bytes(const TensorProto& proto);
 
 // The bytes of raw_data. Throws Error if their number does not fit type and dims.
-std::span<const std::byte> raw_bytes(const vernier_onnx::TensorProto& proto);
+std::span<const std::byte> raw_bytes(const TensorProto& proto);
 
 // The bytes of an external tensor within its file. Throws Error if they exceed the file, or if the
 // declared length does not fit type and dims.
-std::span<const std::byte> external_bytes(const vernier_onnx::TensorProto& proto,
+std::span<const std::byte> external_bytes(const TensorProto& proto,
                                           std::span<const std::byte> file);
 
 // A proto with the tensor's bytes as raw_data.
-vernier_onnx::TensorProto make_tensor_proto(const TensorView& tensor);
+TensorProto make_tensor_proto(const TensorView& tensor);
 
 }  // namespace vernier

@@ -9,34 +9,23 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::FunctionProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::ModelProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TypeProto;
-
 constexpr std::array sequence_ops = {"SequenceConstruct", "SequenceEmpty",   "SequenceInsert",
                                      "SequenceErase",     "SplitToSequence", "SequenceMap"};
 
-ValueKind kind_of(const TypeProto& type) {
+ValueKind kind_of_type(const TypeProto& type) {
   switch (type.value_case()) {
     case TypeProto::kSequenceType: return ValueKind::sequence;
     case TypeProto::kMapType: return ValueKind::map;
     case TypeProto::kOptionalType:
-      return kind_of(type.optional_type().elem_type()) == ValueKind::tensor
+      return kind_of_type(type.optional_type().elem_type()) == ValueKind::tensor
                  ? ValueKind::optional_tensor
                  : ValueKind::optional_sequence;
     default: return ValueKind::tensor;
   }
 }
 
-ValueKind find(const ValueKinds& kinds, const std::string& name) {
-  const auto found = kinds.find(name);
-  return found == kinds.end() ? ValueKind::tensor : found->second;
-}
-
 ValueKind input_kind(const NodeProto& node, const ValueKinds& kinds) {
-  return node.input_size() == 0 ? ValueKind::tensor : find(kinds, node.input(0));
+  return node.input_size() == 0 ? ValueKind::tensor : kind_of(kinds, node.input(0));
 }
 
 ValueKind unwrapped(ValueKind kind) {
@@ -47,7 +36,7 @@ ValueKind unwrapped(ValueKind kind) {
 
 ValueKind wrapped(const NodeProto& node, const ValueKinds& kinds) {
   const auto* type = attribute(node, "type");
-  const ValueKind inner = type ? kind_of(type->tp()) : input_kind(node, kinds);
+  const ValueKind inner = type ? kind_of_type(type->tp()) : input_kind(node, kinds);
   return inner == ValueKind::tensor ? ValueKind::optional_tensor : ValueKind::optional_sequence;
 }
 
@@ -58,7 +47,7 @@ class Inference {
   ValueKinds graph(const GraphProto& graph, ValueKinds kinds) const {
     for (const auto* values : {&graph.input(), &graph.value_info(), &graph.output()})
       for (const auto& value : *values)
-        if (value.has_type()) kinds[value.name()] = kind_of(value.type());
+        if (value.has_type()) kinds[value.name()] = kind_of_type(value.type());
     add_nodes(graph.node(), kinds);
     return kinds;
   }
@@ -91,7 +80,7 @@ class Inference {
                           const ValueKinds& kinds) const {
     const auto* subgraph = attribute(node, name);
     if (!subgraph || index >= subgraph->g().output_size()) return ValueKind::tensor;
-    return find(graph(subgraph->g(), kinds), subgraph->g().output(index).name());
+    return kind_of(graph(subgraph->g(), kinds), subgraph->g().output(index).name());
   }
 
   ValueKind result_kind(const FunctionProto& callee, const NodeProto& call, int index,
@@ -99,9 +88,9 @@ class Inference {
     if (index >= callee.output_size()) return ValueKind::tensor;
     ValueKinds inner;
     for (int i = 0; i < std::min(callee.input_size(), call.input_size()); ++i)
-      inner[callee.input(i)] = find(kinds, call.input(i));
+      inner[callee.input(i)] = kind_of(kinds, call.input(i));
     add_nodes(callee.node(), inner);
-    return find(inner, callee.output(index));
+    return kind_of(inner, callee.output(index));
   }
 
   const FunctionProto* function(const NodeProto& node) const {
@@ -119,6 +108,11 @@ class Inference {
 
 ValueKinds value_kinds(const ModelProto& model, const GraphProto& graph, const ValueKinds& outer) {
   return Inference(model).graph(graph, outer);
+}
+
+ValueKind kind_of(const ValueKinds& kinds, const std::string& name) {
+  const auto found = kinds.find(name);
+  return found == kinds.end() ? ValueKind::tensor : found->second;
 }
 
 std::string_view kind_name(ValueKind kind) {

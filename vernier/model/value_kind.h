@@ -4,10 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace vernier_onnx {
-class GraphProto;
-class ModelProto;
-}  // namespace vernier_onnx
+#include "vernier/model/onnx.h"
 
 namespace vernier {
 
@@ -17,8 +14,11 @@ using ValueKinds = std::unordered_map<std::string, ValueKind>;
 
 // The kind of each value in the graph, from declared types and from the operators. `outer` holds
 // the kinds of the enclosing graphs. Values that are not listed are tensors.
-ValueKinds value_kinds(const vernier_onnx::ModelProto& model, const vernier_onnx::GraphProto& graph,
+ValueKinds value_kinds(const ModelProto& model, const GraphProto& graph,
                        const ValueKinds& outer = {});
+
+// The kind of a value; tensor if it is not listed.
+ValueKind kind_of(const ValueKinds& kinds, const std::string& name);
 
 // "a sequence", "an optional".
 std::string_view kind_name(ValueKind kind);

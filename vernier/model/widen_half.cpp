@@ -11,12 +11,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-using vernier_onnx::TypeProto;
-
 bool is_half(std::int64_t data_type) {
   return data_type == TensorProto::FLOAT16 || data_type == TensorProto::BFLOAT16;
 }
@@ -64,9 +58,8 @@ class Widening {
       if (names_type(attribute.name()) && is_half(attribute.i()))
         attribute.set_i(TensorProto::FLOAT);
       if (attribute.has_t()) constant(*attribute.mutable_t(), name);
-      if (attribute.has_g()) graph(*attribute.mutable_g());
-      for (GraphProto& each : *attribute.mutable_graphs()) graph(each);
     }
+    for_each_subgraph(node, [&](GraphProto& inner, const auto&) { graph(inner); });
   }
 
   const Model& source_;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "vernier/data/encode_png.h"
+#include "vernier/data/image.h"
 #include "vernier/data/resize.h"
 #include "vernier/error.h"
 #include "vernier/json.h"

@@ -27,10 +27,6 @@ std::string_view library_name(ForeignCode code) {
   return code == ForeignCode::torch ? "PyTorch" : "ONNX Runtime";
 }
 
-std::string_view operation(ForeignCode code) {
-  return code == ForeignCode::torch ? "torch" : "onnxruntime";
-}
-
 // "ran node '/fc/MatMul' (MatMul)"
 std::string work_of(const RecordedActivity& activity) {
   if (activity.work == ForeignWork::loading) return "loaded the model";
@@ -83,7 +79,8 @@ ProcessEnded crash_error(int status, const ActivityPage& page) {
                         "the files that it was given",
                         signal_name(signal))};
   return {Cause::crashed,
-          fmt::format("[{}] {}: {} crashed ({}) while it {}; {}", operation(activity->code),
+          fmt::format("[{}] {}: {} crashed ({}) while it {}; {}",
+                      activity->code == ForeignCode::torch ? "torch" : "onnxruntime",
                       activity->model, library_name(activity->code), signal_name(signal),
                       work_of(*activity), remedy(*activity, signal))};
 }

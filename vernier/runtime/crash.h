@@ -1,7 +1,5 @@
 #pragma once
 
-#include <chrono>
-
 #include "vernier/activity.h"
 #include "vernier/error.h"
 

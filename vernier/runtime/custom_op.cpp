@@ -4,6 +4,15 @@
 
 namespace vernier {
 
+OrtStatus* status_of(const std::function<void()>& work) noexcept {
+  try {
+    work();
+    return nullptr;
+  } catch (const std::exception& error) {
+    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
+  }
+}
+
 void set_common_parts(OrtCustomOp& op) {
   op.version = ORT_API_VERSION;
   op.GetExecutionProviderType = [](const OrtCustomOp*) -> const char* { return nullptr; };

@@ -12,11 +12,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 constexpr const char* microsoft = "com.microsoft";
 constexpr int none = -1;
 
@@ -60,8 +55,7 @@ class UnsignedWeights {
  private:
   void visit(GraphProto& graph) {
     for (NodeProto& node : *graph.mutable_node()) {
-      for (AttributeProto& attribute : *node.mutable_attribute())
-        if (attribute.has_g()) visit(*attribute.mutable_g());
+      for_each_subgraph(node, [&](GraphProto& inner, const auto&) { visit(inner); });
       for (const IntegerOperator& each : integer_operators)
         if (is_op(node, each.op, each.domain)) convert(node, each);
     }
@@ -138,11 +132,11 @@ bool rounds_activations(const NodeProto& node) {
 void keep_activations_in_float(GraphProto& graph) {
   constexpr std::int64_t float_activations = 1;
   for (NodeProto& node : *graph.mutable_node()) {
-    const bool rounds = rounds_activations(node);
-    for (AttributeProto& attribute : *node.mutable_attribute()) {
-      if (rounds && attribute.name() == accuracy_level) attribute.set_i(float_activations);
-      if (attribute.has_g()) keep_activations_in_float(*attribute.mutable_g());
-    }
+    if (rounds_activations(node))
+      for (AttributeProto& attribute : *node.mutable_attribute())
+        if (attribute.name() == accuracy_level) attribute.set_i(float_activations);
+    for_each_subgraph(node,
+                      [](GraphProto& inner, const auto&) { keep_activations_in_float(inner); });
   }
 }
 

@@ -6,7 +6,6 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <regex>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,30 +15,14 @@
 #include "vernier/runtime/ort_options.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/tensor/mapped_file.h"
+#include "vernier/tensor/temporary_folder.h"
 
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-using vernier_onnx::ValueInfoProto;
-
 using Names = std::unordered_set<std::string>;
 
-struct TemporaryFile {
-  std::string path = (std::filesystem::temp_directory_path() / "vernier-XXXXXX").string();
-
-  TemporaryFile() {
-    const int fd = mkstemp(path.data());
-    if (fd < 0) throw Error("[onnxruntime] cannot make a temporary file " + path);
-    close(fd);
-  }
-  ~TemporaryFile() { std::filesystem::remove(path); }
-};
-
-vernier_onnx::ModelProto read_proto(const std::string& path, const std::string& name) {
+ModelProto read_proto(const std::filesystem::path& path, const std::string& name) {
   const MappedFile file(path);
   const auto bytes = file.bytes();
   return std::move(
@@ -93,8 +76,7 @@ void rename(GraphProto& graph, const Renames& renames) {
   for (NodeProto& node : *graph.mutable_node()) {
     rename_all(*node.mutable_input(), renames);
     rename_all(*node.mutable_output(), renames);
-    for (AttributeProto& attribute : *node.mutable_attribute())
-      if (attribute.has_g()) rename(*attribute.mutable_g(), renames);
+    for_each_subgraph(node, [&](GraphProto& inner, const auto&) { rename(inner, renames); });
   }
   // The recorded types are those of the float16 tensors.
   graph.clear_value_info();
@@ -143,8 +125,8 @@ void restore_names(GraphProto& graph, const Names& tensors, Names around) {
     rename(graph, renames);
   around.merge(outputs_of(graph));
   for (NodeProto& node : *graph.mutable_node())
-    for (AttributeProto& attribute : *node.mutable_attribute())
-      if (attribute.has_g()) restore_names(*attribute.mutable_g(), tensors, around);
+    for_each_subgraph(
+        node, [&](GraphProto& inner, const auto&) { restore_names(inner, tensors, around); });
 }
 
 // ONNX Runtime imports every domain that this process has ever registered, including ours, so the
@@ -168,9 +150,10 @@ bool runs_another_graph(const Model& model) {
 }
 
 Model executed_graph(const Model& model, const OrtOptions& options, Optimization level) {
-  const TemporaryFile file;
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "executed.onnx";
   Ort::SessionOptions session = session_options(options, level);
-  session.SetOptimizedModelFilePath(file.path.c_str());
+  session.SetOptimizedModelFilePath(file.c_str());
   session.SetLogSeverityLevel(ORT_LOGGING_LEVEL_ERROR);
   session.AddConfigEntry("session.disable_prepacking", "1");
   // Without optimisation no weight changes, and the written graph refers to the weights as the
@@ -180,8 +163,8 @@ Model executed_graph(const Model& model, const OrtOptions& options, Optimization
     create_session_by_reference(model, session);
   else
     create_session(model, session);
-  Model executed = by_reference ? model.with(read_proto(file.path, model.name()))
-                                : Model::load_derived(file.path, model);
+  Model executed =
+      by_reference ? model.with(read_proto(file, model.name())) : Model::load_derived(file, model);
   restore_names(executed.graph(), all_outputs(model.graph()), {});
   drop_unused_imports(executed);
   return executed;

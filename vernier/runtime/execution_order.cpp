@@ -12,7 +12,6 @@
 namespace vernier {
 
 void compute_constants_late(Model& model) {
-  using vernier_onnx::NodeProto;
   auto& graph = model.graph();
   const std::unordered_set<std::string> constants = constant_tensors(graph);
   std::vector<NodeProto*> first, rest;

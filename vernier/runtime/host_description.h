@@ -9,7 +9,8 @@
 
 namespace vernier {
 
-// A host's description of its model: the message "description" of docs/host-protocol.md.
+// What another process says of its model; a host by the message "description" of
+// docs/host-protocol.md.
 struct HostDescription {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<WatchedTensor> watched;

@@ -60,20 +60,6 @@ Ends make_pipe() {
   return {Descriptor(ends[0]), moved_up(ends[1])};
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
-std::string last_line(std::string text) {
-  const auto end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return "";
-  text.resize(end + 1);
-  return text.substr(text.rfind('\n') + 1);
-}
-
 std::string describe_status(int status) {
   if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
   const int number = WTERMSIG(status);
@@ -111,8 +97,9 @@ void HostProcess::start(const std::vector<std::string>& command, int socket, int
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = posix_spawnp(&child_, arguments.at(0).c_str(), &actions, &attributes,
-                                 pointers(arguments).data(), pointers(variables).data());
+  const int error =
+      posix_spawnp(&child_, arguments.at(0).c_str(), &actions, &attributes,
+                   exec_arguments(arguments).data(), exec_arguments(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) return;

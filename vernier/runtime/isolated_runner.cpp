@@ -15,7 +15,7 @@
 
 #include "vernier/activity.h"
 #include "vernier/error.h"
-#include "vernier/runtime/crash.h"
+#include "vernier/runtime/host_description.h"
 #include "vernier/runtime/host_process.h"
 #include "vernier/runtime/tensor_stream.h"
 
@@ -125,12 +125,8 @@ class ServingProcess {
 
   // Kills the process if it still runs; returns its wait() status.
   int end() {
-    if (child_ < 0) return status_;
-    kill(child_, SIGKILL);
-    while (waitpid(child_, &status_, 0) < 0 && errno == EINTR) {
-    }
-    child_ = -1;
-    return status_;
+    if (child_ > 0) kill(child_, SIGKILL);
+    return wait();
   }
   // Waits for a process that has closed its socket and so is about to end; returns its wait()
   // status.
@@ -147,46 +143,29 @@ class ServingProcess {
   int status_ = 0;
 };
 
-struct Description {
-  std::vector<TensorSpec> inputs, outputs;
-  std::vector<WatchedTensor> watched;
-  std::vector<UnwatchedTensor> unwatched;
-  std::vector<std::string> warnings;
-  std::vector<std::pair<std::string, std::string>> versions;
-  bool positional = false;
+// The reverse of describe().
+void add(HostDescription& model, char kind, const std::vector<std::string>& texts) {
+  if (kind == input_spec) model.inputs.push_back(spec_of(texts));
+  if (kind == output_spec) model.outputs.push_back(spec_of(texts));
+  if (kind == watched_tensor) model.watched.push_back({.name = texts[0], .type = texts[1]});
+  if (kind == unwatched_tensor) model.unwatched.push_back({texts[0], texts[1], texts[2]});
+  if (kind == warning) model.warnings.push_back(texts[0]);
+  if (kind == version_of) model.versions.emplace_back(texts[0], texts[1]);
+  if (kind == ready) model.outputs_are_positional = !texts[0].empty();
+}
 
-  void add(char kind, const std::vector<std::string>& texts) {
-    if (kind == input_spec) inputs.push_back(spec_of(texts));
-    if (kind == output_spec) outputs.push_back(spec_of(texts));
-    if (kind == watched_tensor) watched.push_back({.name = texts[0], .type = texts[1]});
-    if (kind == unwatched_tensor) unwatched.push_back({texts[0], texts[1], texts[2]});
-    if (kind == warning) warnings.push_back(texts[0]);
-    if (kind == version_of) versions.emplace_back(texts[0], texts[1]);
-    if (kind == ready) positional = !texts[0].empty();
-  }
-};
-
-class IsolatedRunner final : public Runner {
+class IsolatedRunner final : public DescribedRunner {
  public:
   IsolatedRunner(OpenRunner open, const Isolation& isolation)
       : open_(std::move(open)), isolation_(isolation) {
     try {
-      about_ = start();
+      model_ = start();
     } catch (const ProcessEnded& ended) {
       report(ended);
       throw;
     }
   }
 
-  const std::vector<TensorSpec>& inputs() const override { return about_.inputs; }
-  const std::vector<TensorSpec>& outputs() const override { return about_.outputs; }
-  std::vector<WatchedTensor> watched() const override { return about_.watched; }
-  std::vector<UnwatchedTensor> unwatched() const override { return about_.unwatched; }
-  std::vector<std::string> warnings() const override { return about_.warnings; }
-  std::vector<std::pair<std::string, std::string>> versions() const override {
-    return about_.versions;
-  }
-  bool outputs_are_positional() const override { return about_.positional; }
   void seek(std::int64_t sample) override { sample_ = sample; }
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, const Observer& observer) override {
@@ -207,17 +186,17 @@ class IsolatedRunner final : public Runner {
     if (isolation_.ended) isolation_.ended(ended);
   }
 
-  Description start(bool records_nodes = false) {
+  HostDescription start(bool records_nodes = false) {
     activity_.clear();
     activity_.page().records_nodes = records_nodes;
     process_ = std::make_unique<ServingProcess>(open_, activity_.page());
     TensorStream stream = process_->stream();
     const TensorStream::Deadline deadline = deadline_from_now();
-    Description description;
+    HostDescription model;
     while (true) {
       const StreamMessage message = receive(stream, deadline);
-      description.add(message.kind, message.texts);
-      if (message.kind == ready) return description;
+      add(model, message.kind, message.texts);
+      if (message.kind == ready) return model;
     }
   }
 
@@ -290,7 +269,6 @@ class IsolatedRunner final : public Runner {
   SharedActivity activity_;
   std::unique_ptr<ServingProcess> process_;  // null after a crash, until the next run
   std::optional<std::int64_t> sample_;       // for the next run; nullopt if seek() was not called
-  Description about_;
 };
 
 }  // namespace

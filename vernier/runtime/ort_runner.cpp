@@ -3,23 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <onnxruntime_cxx_api.h>
-#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <mutex>
 
 #include "vernier/activity.h"
 #include "vernier/model/onnx_type.h"
+#include "vernier/runtime/custom_op.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/executed_graph.h"
 #include "vernier/runtime/execution_order.h"
-#include "vernier/runtime/marks.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"
 #include "vernier/runtime/probe_kernel.h"
+#include "vernier/runtime/probes.h"
 #include "vernier/runtime/stopping.h"
 #include "vernier/runtime/watch.h"
-#include "vernier/runtime/watched_outputs.h"
 #include "vernier/tensor/mapped_file.h"
 
 namespace vernier {
@@ -28,16 +27,6 @@ namespace {
 void give_up(Probes& probes, const UnwatchedTensor& tensor) {
   std::erase(probes.watched, tensor.name);
   probes.unwatched.push_back(tensor);
-}
-
-// Registers the probe domain once per process; see register_domain().
-void register_probe_domain() {
-  static const bool registered = [] {
-    const ProbeOp op;
-    register_domain(op.domain());
-    return true;
-  }();
-  static_cast<void>(registered);
 }
 
 // Not all types can be inferred from the graph. A probe that ONNX Runtime rejects, because its
@@ -172,7 +161,7 @@ OrtRunner::OrtRunner(Model model, const OrtOptions& options) : state_(std::make_
     state.probes = expose_watched(model, options.watch);
   }
   if (probing || records_nodes()) {
-    register_probe_domain();
+    register_domain_once<ProbeOp>();
     session.Add(state.op.domain());
   }
   if (records_nodes()) state.session = create_marked_session(model, options, level, state.op);
@@ -219,7 +208,7 @@ std::vector<Tensor> OrtRunner::run(std::span<const Tensor> inputs, const Observe
 
   const Activity running(ForeignCode::onnxruntime, ForeignWork::running, state.model);
   ProbeRun probes{.observer = observer ? &observer : nullptr};
-  const ThreadProbes watching(probes);
+  const ThreadRun watching(probes);
   Ort::RunOptions run_options;
   const StoppableRun run(*state.runs, [&run_options] { run_options.SetTerminate(); });
   std::vector<Ort::Value> values;

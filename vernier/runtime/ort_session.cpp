@@ -5,7 +5,6 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -93,8 +92,22 @@ Ort::Session from_pipe(const Model& model, const Rope& rope, const Ort::SessionO
   }
 }
 
+// The session that open(has external files) makes of the model, whose files must stay as they are.
+template <typename Open>
+Ort::Session open_session(const Model& model, const Open& open) {
+  const auto external_files = open_external_files(model);
+  const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
+  try {
+    Ort::Session session = open(!external_files.empty());
+    for (const auto& file : external_files) file->require_unchanged();
+    return session;
+  } catch (const Ort::Exception& error) {
+    throw ort_error(model.name(), error.what());
+  }
+}
+
 Model smallest_model() {
-  vernier_onnx::ModelProto model;
+  ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(13);
   auto& graph = *model.mutable_graph();
@@ -160,32 +173,20 @@ std::vector<std::shared_ptr<const MappedFile>> open_external_files(const Model& 
 }
 
 Ort::Session create_session(const Model& model, Ort::SessionOptions& options) {
-  const auto external_files = open_external_files(model);
   const Rope rope = model.pieces();
   if (rope.size() > std::numeric_limits<int>::max())
     return create_session_by_reference(model, options);
-  const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
-  try {
-    Ort::Session session = external_files.empty() ? from_pipe(model, rope, options)
-                                                  : from_bytes(model, flatten(rope), options);
+  return open_session(model, [&](bool has_external_files) {
+    Ort::Session session = has_external_files ? from_bytes(model, flatten(rope), options)
+                                              : from_pipe(model, rope, options);
     if (rope.file) rope.file->require_unchanged();
-    for (const auto& file : external_files) file->require_unchanged();
     return session;
-  } catch (const Ort::Exception& error) {
-    throw ort_error(model.name(), error.what());
-  }
+  });
 }
 
 Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions& options) {
-  const auto external_files = open_external_files(model);
-  const Activity loading(ForeignCode::onnxruntime, ForeignWork::loading, model.name());
-  try {
-    Ort::Session session = from_bytes(model, model.proto().SerializeAsString(), options);
-    for (const auto& file : external_files) file->require_unchanged();
-    return session;
-  } catch (const Ort::Exception& error) {
-    throw ort_error(model.name(), error.what());
-  }
+  return open_session(
+      model, [&](bool) { return from_bytes(model, model.proto().SerializeAsString(), options); });
 }
 
 Error ort_error(const std::string& model, std::string message) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,13 @@ Ort::Session create_session_by_reference(const Model& model, Ort::SessionOptions
 // Opens and closes a session with these custom operators. The first session with a new domain
 // writes it into a global table of ONNX Runtime, which is not thread-safe.
 void register_domain(OrtCustomOpDomain* domain);
+
+// Registers the domain of the custom operators `Op` at the first call.
+template <typename Op>
+void register_domain_once() {
+  static std::once_flag registered;
+  std::call_once(registered, [] { register_domain(Op().domain()); });
+}
 
 // ONNX Runtime's message as one line that names the model, and the node if the message names one.
 Error ort_error(const std::string& model, std::string message);

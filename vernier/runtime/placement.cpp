@@ -1,6 +1,5 @@
 #include "vernier/runtime/placement.h"
 
-#include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
 #include <stdlib.h>
 
@@ -12,32 +11,12 @@
 #include "vernier/json.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"
+#include "vernier/tensor/temporary_folder.h"
 
 namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A temporary folder for the profile; removed by the destructor.
-class ProfileFolder {
- public:
-  ProfileFolder() {
-    std::string pattern = (fs::temp_directory_path() / "vernier-XXXXXX").string();
-    if (!mkdtemp(pattern.data()))
-      throw Error(fmt::format("[onnxruntime] {}: no folder can be made; set TMPDIR", pattern));
-    path_ = pattern;
-  }
-  ~ProfileFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ProfileFolder(const ProfileFolder&) = delete;
-  ProfileFolder& operator=(const ProfileFolder&) = delete;
-  std::string prefix() const { return (path_ / "run").string(); }
-
- private:
-  fs::path path_;
-};
 
 void run(Ort::Session& session, const Model& model, std::span<const Tensor> inputs) {
   const std::vector<TensorSpec> specs = model.inputs();
@@ -70,10 +49,10 @@ Placement read_profile(const fs::path& path) {
 }  // namespace
 
 Placement placement(const Model& model, const OrtOptions& options, std::span<const Tensor> inputs) {
-  const ProfileFolder folder;
+  const TemporaryFolder folder;
   Ort::SessionOptions profiled =
       session_options(options, options.optimization.value_or(Optimization::all));
-  profiled.EnableProfiling(folder.prefix().c_str());
+  profiled.EnableProfiling((folder.path() / "run").c_str());
   try {
     Ort::Session session = create_session(model, profiled);
     run(session, model, inputs);

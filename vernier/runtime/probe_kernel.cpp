@@ -16,8 +16,6 @@
 namespace vernier {
 namespace {
 
-thread_local ProbeRun* run_of_thread = nullptr;
-
 struct Op : OrtCustomOp {
   std::string_view name;
   bool pair = false;  // has a second input
@@ -89,7 +87,7 @@ void compute(const Kernel& kernel, const ProbeRun& run, OrtKernelContext* raw) {
 
 // Passes its input on as a probe does, but records the node instead of calling the observer.
 OrtStatusPtr compute_mark(void* raw_kernel, OrtKernelContext* raw) noexcept {
-  try {
+  return status_of([&] {
     const auto& kernel = *static_cast<MarkKernel*>(raw_kernel);
     Ort::KernelContext context(raw);
     const Ort::ConstValue source = context.GetInput(0);
@@ -99,40 +97,35 @@ OrtStatusPtr compute_mark(void* raw_kernel, OrtKernelContext* raw) noexcept {
     pass_through(source, target, info.GetElementType(), byte_count(info.GetElementType(), shape));
     *context.GetOutput(1, Shape{1}).GetTensorMutableData<float>() = 0;
     record_node(kernel.node, kernel.op);
-    return nullptr;
-  } catch (const std::exception& error) {
-    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
-  }
+  });
 }
 
 OrtStatusPtr create_mark(const OrtCustomOp*, const OrtApi*, const OrtKernelInfo* info,
                          void** kernel) noexcept {
-  try {
+  return status_of([&] {
     const Ort::ConstKernelInfo details(info);
     *kernel = new MarkKernel{details.GetAttribute<std::string>(marked_node_attribute.data()),
                              details.GetAttribute<std::string>(marked_op_attribute.data())};
-    return nullptr;
-  } catch (const std::exception& error) {
-    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
-  }
+  });
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
-  if (!run_of_thread)
+  ProbeRun* const run = ThreadRun<ProbeRun>::current();
+  if (!run)
     return Ort::GetApi().CreateStatus(
         ORT_FAIL, "the execution provider runs nodes on other threads: nothing can be watched");
   try {
-    compute(*static_cast<Kernel*>(raw_kernel), *run_of_thread, context);
+    compute(*static_cast<Kernel*>(raw_kernel), *run, context);
     return nullptr;
   } catch (...) {
-    run_of_thread->failure = std::current_exception();
+    run->failure = std::current_exception();
     return Ort::GetApi().CreateStatus(ORT_FAIL, "stopped by the observer");
   }
 }
 
 OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernelInfo* info,
                            void** kernel) noexcept {
-  try {
+  return status_of([&] {
     const Ort::ConstKernelInfo details(info);
     const auto& own = *static_cast<const Op*>(op);
     auto name = details.GetAttribute<std::string>(probe_attribute.data());
@@ -142,10 +135,7 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
     if (!dtype_of_onnx(type))
       own.unreadable->push_back({name, fmt::format("elements of {}", onnx_type_name(type))});
     *kernel = new Kernel{std::move(name), std::move(before)};
-    return nullptr;
-  } catch (const std::exception& error) {
-    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
-  }
+  });
 }
 
 // Copies the input's shape to the output if it is fully known. ORT reports unknown ranks as 0 and
@@ -199,9 +189,6 @@ Op make_op(std::string_view name, std::vector<UnwatchedTensor>& unreadable) {
 }
 
 }  // namespace
-
-ThreadProbes::ThreadProbes(ProbeRun& run) : outer_(std::exchange(run_of_thread, &run)) {}
-ThreadProbes::~ThreadProbes() { run_of_thread = outer_; }
 
 struct ProbeOp::State {
   std::vector<UnwatchedTensor> unreadable;

@@ -9,23 +9,11 @@ struct OrtCustomOpDomain;
 
 namespace vernier {
 
-// The state of one run that its probes share: the observer, and the exception that it threw.
+// The state of one run that its probes share, by ThreadRun: the observer, and the exception that it
+// threw.
 struct ProbeRun {
   const Observer* observer = nullptr;  // null if no tensor is observed
   std::exception_ptr failure = nullptr;
-};
-
-// For its lifetime, probes that execute on this thread belong to `run`. ONNX Runtime runs a session
-// on the calling thread, so several threads can run one session at the same time.
-class ThreadProbes {
- public:
-  explicit ThreadProbes(ProbeRun& run);
-  ~ThreadProbes();
-  ThreadProbes(const ThreadProbes&) = delete;
-  ThreadProbes& operator=(const ThreadProbes&) = delete;
-
- private:
-  ProbeRun* outer_;
 };
 
 // The custom operators for the probes and marks of a session: a probe passes its input on without a

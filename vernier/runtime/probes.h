@@ -52,10 +52,12 @@ Probes insert_probes(
     const std::function<bool(const std::string&)>& wanted = [](const auto&) { return true; },
     QuantizerProbes quantizers = QuantizerProbes::separate);
 
-// Adds the probe domain to the model's opset imports.
-void import_probe_domain(vernier_onnx::ModelProto& model);
-
 // Removes the probe of that tensor.
 void remove_probe(Model& model, const std::string& tensor);
+
+// Inserts a mark before and after every node that reads and writes tensors, including nodes in
+// subgraphs. The nodes then run in file order, and the running one is recorded (record_node). Run
+// the result without optimisation: marks prevent fusions.
+void insert_marks(Model& model);
 
 }  // namespace vernier

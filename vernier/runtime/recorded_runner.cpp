@@ -30,9 +30,7 @@ TensorSpec spec_of(const SampleArchive& archive, const std::string& name) {
     throw Error(fmt::format("[recorded] {}: has no array '{}', it has {}; choose among these",
                             archive.subject(), name, fmt::join(archive.names(), ", ")));
   const SampleArchive::Row row = archive.row(name, 0);
-  TensorSpec spec{.name = name, .dtype = row.dtype};
-  for (const std::int64_t size : row.shape) spec.shape.push_back({size, ""});
-  return spec;
+  return {name, row.dtype, static_dims(row.shape)};
 }
 
 }  // namespace

@@ -6,11 +6,7 @@ namespace vernier {
 
 std::vector<TensorSpec> Runner::parameters() const {
   std::vector<TensorSpec> specs;
-  visit_parameters([&](const TensorView& parameter) {
-    TensorSpec spec{.name = std::string(parameter.name), .dtype = parameter.dtype};
-    for (const std::int64_t size : parameter.shape) spec.shape.push_back({.size = size});
-    specs.push_back(std::move(spec));
-  });
+  visit_parameters([&](const TensorView& parameter) { specs.push_back(spec_of(parameter)); });
   return specs;
 }
 

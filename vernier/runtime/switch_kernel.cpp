@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
-#include <utility>
 
 #include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
@@ -17,8 +16,6 @@
 
 namespace vernier {
 namespace {
-
-thread_local SwitchRun* run_of_thread = nullptr;
 
 struct Op : OrtCustomOp {
   std::string_view name;
@@ -139,21 +136,22 @@ void compute(Kernel& kernel, const SwitchRun& run, OrtKernelContext* raw) {
 }
 
 OrtStatusPtr guarded_compute(void* raw_kernel, OrtKernelContext* context) noexcept {
-  if (!run_of_thread)
+  SwitchRun* const run = ThreadRun<SwitchRun>::current();
+  if (!run)
     return Ort::GetApi().CreateStatus(
         ORT_FAIL, "the execution provider runs nodes on other threads: nothing can be switched");
   try {
-    compute(*static_cast<Kernel*>(raw_kernel), *run_of_thread, context);
+    compute(*static_cast<Kernel*>(raw_kernel), *run, context);
     return nullptr;
   } catch (...) {
-    run_of_thread->failure = std::current_exception();
+    run->failure = std::current_exception();
     return Ort::GetApi().CreateStatus(ORT_FAIL, "stopped by a switch");
   }
 }
 
 OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernelInfo* info,
                            void** kernel) noexcept {
-  try {
+  return status_of([&] {
     const Ort::ConstKernelInfo details(info);
     auto made = std::make_unique<Kernel>();
     made->has_choice = static_cast<const Op*>(op)->has_choice;
@@ -162,10 +160,7 @@ OrtStatusPtr create_kernel(const OrtCustomOp* op, const OrtApi*, const OrtKernel
     made->clip_high = details.GetAttribute<float>(clip_high_attribute.data());
     made->role = SwitchRole(details.GetAttribute<std::int64_t>(role_attribute.data()));
     *kernel = made.release();
-    return nullptr;
-  } catch (const std::exception& error) {
-    return Ort::GetApi().CreateStatus(ORT_FAIL, error.what());
-  }
+  });
 }
 
 // The first input has an undefined type: ONNX Runtime infers the output's type from it.
@@ -199,9 +194,6 @@ Op make_op(std::string_view name, ONNXTensorElementDataType second) {
 }
 
 }  // namespace
-
-ThreadSwitches::ThreadSwitches(SwitchRun& run) : outer_(std::exchange(run_of_thread, &run)) {}
-ThreadSwitches::~ThreadSwitches() { run_of_thread = outer_; }
 
 struct SwitchOp::State {
   Op ops[4] = {make_op(switch_op, ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED),

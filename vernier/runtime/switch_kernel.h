@@ -10,26 +10,13 @@ struct OrtCustomOpDomain;
 
 namespace vernier {
 
-// The state of one run that its switches share: their settings, the observer, and the exception
-// thrown.
+// The state of one run that its switches share, by ThreadRun: their settings, the observer, and the
+// exception thrown.
 struct SwitchRun {
   const SwitchSettings& settings;
   std::span<const Switch> switches;
   const Observer* observer = nullptr;  // null if no tensor is observed
   std::exception_ptr failure = nullptr;
-};
-
-// For its lifetime, switches that execute on this thread belong to `run`: ONNX Runtime runs a
-// session on the calling thread.
-class ThreadSwitches {
- public:
-  explicit ThreadSwitches(SwitchRun& run);
-  ~ThreadSwitches();
-  ThreadSwitches(const ThreadSwitches&) = delete;
-  ThreadSwitches& operator=(const ThreadSwitches&) = delete;
-
- private:
-  SwitchRun* outer_;
 };
 
 // The custom operators for the switches of a session. Must outlive the session.

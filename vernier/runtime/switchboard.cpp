@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
-#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <map>
@@ -13,6 +12,7 @@
 #include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/model/split.h"
+#include "vernier/runtime/custom_op.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/execution_order.h"
 #include "vernier/runtime/ort_session.h"
@@ -26,15 +26,6 @@ namespace {
 // The number of parts that a model is cut into. More parts cost more session runs; fewer parts
 // recompute more nodes before the first changed switch.
 constexpr int most_parts = 12;
-
-void register_switch_domain() {
-  static const bool registered = [] {
-    const SwitchOp op;
-    register_domain(op.domain());
-    return true;
-  }();
-  static_cast<void>(registered);
-}
 
 void require_fitting(const std::vector<Switch>& switches, const SwitchSettings& settings) {
   if (settings.size() != switches.size())
@@ -119,7 +110,7 @@ Switchboard::Switchboard(SwitchedModel switched, const OrtOptions& options)
   const Optimization level = options.optimization.value_or(Optimization::disabled);
   if (options.exact) make_exact(model);
   if (level == Optimization::disabled) compute_constants_late(model);
-  register_switch_domain();
+  register_domain_once<SwitchOp>();
   std::vector<std::string> outputs;
   for (const auto& output : model.graph().output()) outputs.push_back(output.name());
   for (const Model& part : split_model(std::move(model), most_parts))
@@ -209,7 +200,7 @@ std::vector<Tensor> SwitchedRuns::run(const SwitchSettings& settings, const Obse
   state_->settings.clear();  // a failed run leaves no values to reuse
   SwitchRun run{
       .settings = settings, .switches = board.switches, .observer = observer ? &observer : nullptr};
-  const ThreadSwitches switching(run);
+  const ThreadRun switching(run);
   const Activity running(ForeignCode::onnxruntime, ForeignWork::running, board.model);
   try {
     for (std::size_t i = first; i < board.parts.size(); ++i) state_->run(board.parts[i]);

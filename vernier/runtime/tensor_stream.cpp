@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,67 +11,28 @@
 namespace vernier {
 namespace {
 
-// Both sides are the same program, so numbers need no fixed width or byte order.
-template <typename T>
-void append_number(std::string& bytes, T number) {
-  bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+using nlohmann::json;
+
+std::vector<std::uint8_t> head_of(char kind, const std::vector<std::string>& texts,
+                                  const TensorView* tensor) {
+  json head = {{"kind", kind}, {"texts", texts}};
+  if (tensor)
+    head["tensor"] = {{"name", tensor->name},
+                      {"dtype", static_cast<int>(tensor->dtype)},
+                      {"shape", Shape(tensor->shape.begin(), tensor->shape.end())},
+                      {"bytes", tensor->bytes.size()}};
+  return json::to_cbor(head);
 }
 
-void append_text(std::string& bytes, std::string_view text) {
-  append_number(bytes, text.size());
-  bytes += text;
-}
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-
-  template <typename T>
-  T number() {
-    T value;
-    std::memcpy(&value, bytes_.data(), sizeof value);
-    bytes_.remove_prefix(sizeof value);
-    return value;
-  }
-  std::string text() {
-    const auto size = number<std::size_t>();
-    std::string text(bytes_.substr(0, size));
-    bytes_.remove_prefix(size);
-    return text;
-  }
-
- private:
-  std::string_view bytes_;
-};
-
-constexpr std::size_t no_tensor = static_cast<std::size_t>(-1);
-
-std::string head_of(char kind, const std::vector<std::string>& texts, const TensorView* tensor) {
-  std::string head(1, kind);
-  append_number(head, texts.size());
-  for (const std::string& text : texts) append_text(head, text);
-  append_number(head, tensor ? tensor->bytes.size() : no_tensor);
-  if (!tensor) return head;
-  append_text(head, tensor->name);
-  append_number(head, tensor->dtype);
-  append_number(head, tensor->shape.size());
-  for (const std::int64_t size : tensor->shape) append_number(head, size);
-  return head;
-}
-
-StreamMessage parse_head(std::string_view head) {
-  StreamMessage message{.kind = head[0]};
-  Reader reader(head.substr(1));
-  message.texts.resize(reader.number<std::size_t>());
-  for (std::string& text : message.texts) text = reader.text();
-  const auto bytes = reader.number<std::size_t>();
-  if (bytes == no_tensor) return message;
-  Tensor& tensor = message.tensor.emplace();
-  tensor.name = reader.text();
-  tensor.dtype = reader.number<DType>();
-  tensor.shape.resize(reader.number<std::size_t>());
-  for (std::int64_t& size : tensor.shape) size = reader.number<std::int64_t>();
-  tensor.bytes.resize(bytes);
+// The message, with room for the bytes of its tensor.
+StreamMessage message_of(const json& head) {
+  StreamMessage message{.kind = head["kind"].get<char>(), .texts = head["texts"]};
+  if (!head.contains("tensor")) return message;
+  const json& tensor = head["tensor"];
+  message.tensor = Tensor{.name = tensor["name"],
+                          .dtype = static_cast<DType>(tensor["dtype"].get<int>()),
+                          .shape = tensor["shape"],
+                          .bytes = std::vector<std::byte>(tensor["bytes"].get<std::size_t>())};
   return message;
 }
 
@@ -107,26 +69,26 @@ bool TensorStream::get(std::span<std::byte> bytes, const Deadline& deadline) {
 }
 
 void TensorStream::send(char kind, const std::vector<std::string>& texts) {
-  const std::string head = head_of(kind, texts, nullptr);
-  const std::size_t size = head.size();
-  put(std::as_bytes(std::span(&size, 1)));
-  put(std::as_bytes(std::span(head)));
+  send_head(head_of(kind, texts, nullptr));
 }
 
 void TensorStream::send_tensor(char kind, const TensorView& tensor) {
-  const std::string head = head_of(kind, {}, &tensor);
+  send_head(head_of(kind, {}, &tensor));
+  put(tensor.bytes);
+}
+
+void TensorStream::send_head(std::span<const std::uint8_t> head) {
   const std::size_t size = head.size();
   put(std::as_bytes(std::span(&size, 1)));
-  put(std::as_bytes(std::span(head)));
-  put(tensor.bytes);
+  put(std::as_bytes(head));
 }
 
 std::optional<StreamMessage> TensorStream::receive(const Deadline& deadline) {
   std::size_t size = 0;
   if (!get(std::as_writable_bytes(std::span(&size, 1)), deadline)) return std::nullopt;
-  std::string head(size, '\0');
+  std::vector<std::uint8_t> head(size);
   if (!get(std::as_writable_bytes(std::span(head)), deadline)) return std::nullopt;
-  StreamMessage message = parse_head(head);
+  StreamMessage message = message_of(json::from_cbor(head));
   if (message.tensor && !get(message.tensor->bytes, deadline)) return std::nullopt;
   return message;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,7 @@ class TensorStream {
   State state() const { return state_; }
 
  private:
+  void send_head(std::span<const std::uint8_t> head);
   void put(std::span<const std::byte> bytes);
   bool get(std::span<std::byte> bytes, const Deadline& deadline);
 

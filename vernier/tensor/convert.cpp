@@ -265,26 +265,4 @@ Tensor convert(const TensorView& tensor, DType dtype) {
   return result;
 }
 
-float f8_to_f32(DType dtype, std::uint8_t bits) {
-  switch (dtype) {
-    case DType::f8e4m3fn: return Float8E4M3FN::to_f32(bits);
-    case DType::f8e4m3fnuz: return Float8E4M3FNUZ::to_f32(bits);
-    case DType::f8e5m2: return Float8E5M2::to_f32(bits);
-    case DType::f8e5m2fnuz: return Float8E5M2FNUZ::to_f32(bits);
-    default:
-      throw Error(fmt::format("[tensor] expected an 8-bit float, found {}", dtype_name(dtype)));
-  }
-}
-
-std::uint8_t f32_to_f8(DType dtype, float value) {
-  switch (dtype) {
-    case DType::f8e4m3fn: return Float8E4M3FN::from_f32(value);
-    case DType::f8e4m3fnuz: return Float8E4M3FNUZ::from_f32(value);
-    case DType::f8e5m2: return Float8E5M2::from_f32(value);
-    case DType::f8e5m2fnuz: return Float8E5M2FNUZ::from_f32(value);
-    default:
-      throw Error(fmt::format("[tensor] expected an 8-bit float, found {}", dtype_name(dtype)));
-  }
-}
-
 }  // namespace vernier

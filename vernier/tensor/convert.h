@@ -24,8 +24,4 @@ std::vector<float> to_f32(const TensorView& tensor);
 // A float that overflows becomes infinity, or NaN in a format without infinity.
 Tensor convert(const TensorView& tensor, DType dtype);
 
-// Throws Error unless `dtype` is one of the 8-bit floats.
-float f8_to_f32(DType dtype, std::uint8_t bits);
-std::uint8_t f32_to_f8(DType dtype, float value);
-
 }  // namespace vernier

@@ -169,18 +169,6 @@ struct OpenArray {
   NpyHeader header;
 };
 
-// Rows [begin, begin + rows) of a C-order tensor.
-Tensor slice_rows(const Tensor& tensor, std::int64_t begin, std::int64_t rows) {
-  Shape shape = tensor.shape;
-  shape.front() = rows;
-  Tensor slice = make_tensor(tensor.name, tensor.dtype, std::move(shape));
-  if (rows > 0) {
-    const std::size_t row_bytes = slice.bytes.size() / static_cast<std::size_t>(rows);
-    std::copy_n(tensor.bytes.begin() + begin * row_bytes, slice.bytes.size(), slice.bytes.begin());
-  }
-  return slice;
-}
-
 // Zip's limit of 16 bits, less ".npy".
 constexpr std::size_t max_name_bytes = 0xffff - 4;
 
@@ -269,7 +257,7 @@ Tensor NpzArrayStream::next(std::int64_t rows) {
   state.rows_left -= rows;
   if (header().fortran_order) {
     if (!state.whole) state.whole = state.array.read_all(state.name);
-    return slice_rows(*state.whole, begin, rows);
+    return rows_of(*state.whole, begin, rows);
   }
   Tensor tensor = read_npy_rows(state.array.bytes(), header(), state.name, rows);
   if (state.rows_left == 0) state.array.member.expect_end();

@@ -4,13 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
-#include <string_view>
 
 #include "vernier/error.h"
 #include "vernier/tensor/in_process.h"
@@ -21,26 +19,41 @@ namespace vernier {
 
 class SampleArchive::Source {
  public:
+  explicit Source(std::string subject, std::vector<std::string> names = {})
+      : subject_(std::move(subject)), names_(std::move(names)) {}
   virtual ~Source() = default;
-  virtual const std::string& subject() const = 0;
-  virtual const std::vector<std::string>& names() const = 0;
+  const std::string& subject() const { return subject_; }
+  const std::vector<std::string>& names() const { return names_; }
   virtual std::int64_t rows(const std::string& name) const = 0;
   virtual bool is_folder() const = 0;
   virtual Row row(const std::string& name, std::int64_t index) const = 0;
   virtual Tensor read(const std::string& name, std::int64_t first, std::int64_t count) = 0;
+
+ protected:
+  std::string subject_;
+  std::vector<std::string> names_;
 };
 
 namespace {
 
 using Row = SampleArchive::Row;
 
+// Appends a row of the same dtype and shape to rows; `like` ends the message if it is another.
+void append_row(Tensor& rows, const TensorView& row, std::string_view subject,
+                std::string_view like) {
+  if (row.dtype != rows.dtype || !std::ranges::equal(row.shape, std::span(rows.shape).subspan(1)))
+    throw Error(fmt::format("{}: '{}' is {} {}, not like {}; rows of one batch must be alike",
+                            subject, row.name, dtype_name(row.dtype), format_shape(row.shape),
+                            like));
+  rows.bytes.insert(rows.bytes.end(), row.bytes.begin(), row.bytes.end());
+  ++rows.shape[0];
+}
+
 class ArchiveSource : public SampleArchive::Source {
  public:
-  explicit ArchiveSource(const std::filesystem::path& path)
-      : subject_(path.string()), reader_(path) {}
-
-  const std::string& subject() const override { return subject_; }
-  const std::vector<std::string>& names() const override { return reader_.names(); }
+  explicit ArchiveSource(const std::filesystem::path& path) : Source(path.string()), reader_(path) {
+    names_ = reader_.names();
+  }
   std::int64_t rows(const std::string& name) const override { return stacked(name).shape[0]; }
 
   bool is_folder() const override { return false; }
@@ -81,28 +94,16 @@ class ArchiveSource : public SampleArchive::Source {
     return stream.header().shape[0] - stream.rows_left();
   }
 
-  std::string subject_;
   NpzReader reader_;
   std::map<std::string, NpzArrayStream> streams_;
 };
-
-// Rows [first, first + count) of an array in memory.
-Tensor rows_of(const TensorView& array, std::int64_t first, std::int64_t count) {
-  Shape shape(array.shape.begin(), array.shape.end());
-  shape[0] = count;
-  Tensor part = make_tensor(std::string(array.name), array.dtype, std::move(shape));
-  const std::size_t row_bytes = count > 0 ? part.bytes.size() / static_cast<std::size_t>(count) : 0;
-  std::copy_n(array.bytes.begin() + first * static_cast<std::int64_t>(row_bytes), part.bytes.size(),
-              part.bytes.begin());
-  return part;
-}
 
 // The array of an .npy file, whose leading axis is the sample. Read row by row, unless it is in
 // Fortran order.
 class NpySource : public SampleArchive::Source {
  public:
   explicit NpySource(const std::filesystem::path& path)
-      : subject_(path.string()), names_{path.stem().string()} {
+      : Source(path.string(), {path.stem().string()}) {
     require_file("[npy]", path);
     std::error_code error;
     const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
@@ -119,8 +120,6 @@ class NpySource : public SampleArchive::Source {
     if (header_.fortran_order) whole_ = read_npy(path);
   }
 
-  const std::string& subject() const override { return subject_; }
-  const std::vector<std::string>& names() const override { return names_; }
   std::int64_t rows(const std::string&) const override { return header_.shape[0]; }
   bool is_folder() const override { return false; }
   Row row(const std::string&, std::int64_t) const override {
@@ -150,8 +149,6 @@ class NpySource : public SampleArchive::Source {
                               file_.gcount()));
   }
 
-  std::string subject_;
-  std::vector<std::string> names_;
   std::ifstream file_;
   NpyHeader header_;
   std::int64_t begin_ = 0;       // offset of the elements in the file
@@ -160,7 +157,7 @@ class NpySource : public SampleArchive::Source {
 
 class FolderSource : public SampleArchive::Source {
  public:
-  explicit FolderSource(const std::filesystem::path& folder) : subject_(folder.string()) {
+  explicit FolderSource(const std::filesystem::path& folder) : Source(folder.string()) {
     for (const auto& entry : std::filesystem::directory_iterator(folder))
       if (entry.is_regular_file() && entry.path().extension() == ".npz")
         files_.push_back(entry.path());
@@ -172,8 +169,6 @@ class FolderSource : public SampleArchive::Source {
     names_ = NpzReader(files_[0]).names();
   }
 
-  const std::string& subject() const override { return subject_; }
-  const std::vector<std::string>& names() const override { return names_; }
   std::int64_t rows(const std::string&) const override {
     return static_cast<std::int64_t>(files_.size());
   }
@@ -189,7 +184,9 @@ class FolderSource : public SampleArchive::Source {
   Tensor read(const std::string& name, std::int64_t first, std::int64_t count) override {
     Tensor stacked = open(name, first).read(name);
     stacked.shape.insert(stacked.shape.begin(), 1);
-    for (std::int64_t i = 1; i < count; ++i) append(stacked, first + i);
+    for (std::int64_t i = first + 1; i < first + count; ++i)
+      append_row(stacked, open(name, i).read(name), "[npz] " + files_[i].string(),
+                 "the file before it");
     return stacked;
   }
 
@@ -207,33 +204,17 @@ class FolderSource : public SampleArchive::Source {
     return reader;
   }
 
-  void append(Tensor& stacked, std::int64_t index) const {
-    const Tensor next = open(stacked.name, index).read(stacked.name);
-    if (next.dtype != stacked.dtype ||
-        !std::ranges::equal(next.shape, std::span(stacked.shape).subspan(1)))
-      throw Error(fmt::format(
-          "[npz] {}: '{}' is {} {}, not like the file before it; rows of one "
-          "batch must be alike",
-          files_[index].string(), next.name, dtype_name(next.dtype), format_shape(next.shape)));
-    stacked.bytes.insert(stacked.bytes.end(), next.bytes.begin(), next.bytes.end());
-    ++stacked.shape[0];
-  }
-
-  std::string subject_;
   std::vector<std::filesystem::path> files_;
-  std::vector<std::string> names_;
 };
 
 // Arrays in this process's memory.
 class MemorySource : public SampleArchive::Source {
  public:
   MemorySource(const std::filesystem::path& path, std::shared_ptr<const InProcessArrays> arrays)
-      : subject_(path.filename().string()), arrays_(std::move(arrays)) {
+      : Source(path.filename().string()), arrays_(std::move(arrays)) {
     for (const TensorView& array : arrays_->samples[0]) names_.emplace_back(array.name);
   }
 
-  const std::string& subject() const override { return subject_; }
-  const std::vector<std::string>& names() const override { return names_; }
   std::int64_t rows(const std::string& name) const override {
     return arrays_->stacked ? array(name, 0).shape[0]
                             : static_cast<std::int64_t>(arrays_->samples.size());
@@ -252,7 +233,8 @@ class MemorySource : public SampleArchive::Source {
     if (arrays_->stacked) return rows_of(array(name, 0), first, count);
     Tensor stacked = copy(array(name, first));
     stacked.shape.insert(stacked.shape.begin(), 1);
-    for (std::int64_t i = 1; i < count; ++i) append(stacked, array(name, first + i));
+    for (std::int64_t i = first + 1; i < first + count; ++i)
+      append_row(stacked, array(name, i), "[arrays] " + subject_, "the sample before it");
     return stacked;
   }
 
@@ -266,20 +248,7 @@ class MemorySource : public SampleArchive::Source {
     return *found;
   }
 
-  void append(Tensor& stacked, const TensorView& next) const {
-    if (next.dtype != stacked.dtype ||
-        !std::ranges::equal(next.shape, std::span(stacked.shape).subspan(1)))
-      throw Error(fmt::format(
-          "[arrays] {}: '{}' is {} {}, not like the sample before it; rows of one batch must be "
-          "alike",
-          subject_, next.name, dtype_name(next.dtype), format_shape(next.shape)));
-    stacked.bytes.insert(stacked.bytes.end(), next.bytes.begin(), next.bytes.end());
-    ++stacked.shape[0];
-  }
-
-  std::string subject_;
   std::shared_ptr<const InProcessArrays> arrays_;
-  std::vector<std::string> names_;
 };
 
 std::unique_ptr<SampleArchive::Source> open_source(const std::filesystem::path& path) {
@@ -308,14 +277,6 @@ Row SampleArchive::row(const std::string& name, std::int64_t index) const {
 }
 Tensor SampleArchive::read(const std::string& name, std::int64_t first, std::int64_t count) {
   return source_->read(name, first, count);
-}
-
-Tensor unstack(Tensor stacked) {
-  if (stacked.shape.empty() || stacked.shape[0] != 1)
-    throw Error(fmt::format("[npz] '{}': shape {} is not one row", stacked.name,
-                            format_shape(stacked.shape)));
-  stacked.shape.erase(stacked.shape.begin());
-  return stacked;
 }
 
 bool natural_less(std::string_view left, std::string_view right) {

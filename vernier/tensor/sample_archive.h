@@ -45,9 +45,6 @@ class SampleArchive {
   std::unique_ptr<Source> source_;
 };
 
-// Removes the leading dimension; throws Error unless that is 1.
-Tensor unstack(Tensor stacked);
-
 // "a2" before "a10": runs of digits compare as numbers.
 bool natural_less(std::string_view left, std::string_view right);
 

@@ -43,6 +43,16 @@ std::string format_shape(const std::vector<Dim>& shape) {
   return fmt::format("[{}]", fmt::join(dims, ","));
 }
 
+std::vector<Dim> static_dims(std::span<const std::int64_t> shape) {
+  std::vector<Dim> dims;
+  for (const std::int64_t size : shape) dims.push_back({size, ""});
+  return dims;
+}
+
+TensorSpec spec_of(const TensorView& tensor) {
+  return {std::string(tensor.name), tensor.dtype, static_dims(tensor.shape)};
+}
+
 void check_byte_count(const TensorView& tensor) {
   const std::int64_t expected = byte_size(tensor.dtype, tensor.size());
   if (static_cast<std::int64_t>(tensor.bytes.size()) != expected)
@@ -60,6 +70,24 @@ Tensor make_tensor(std::string name, DType dtype, Shape shape) {
     throw Error(fmt::format("[memory] '{}': {} {} takes {} bytes, and there is not enough memory",
                             name, dtype_name(dtype), format_shape(shape), size));
   }
+}
+
+Tensor rows_of(const TensorView& tensor, std::int64_t first, std::int64_t count) {
+  Shape shape(tensor.shape.begin(), tensor.shape.end());
+  shape.front() = count;
+  Tensor rows = make_tensor(std::string(tensor.name), tensor.dtype, std::move(shape));
+  if (count > 0)
+    std::ranges::copy(tensor.bytes.subspan(first * (rows.bytes.size() / count), rows.bytes.size()),
+                      rows.bytes.begin());
+  return rows;
+}
+
+Tensor unstack(Tensor stacked) {
+  if (stacked.shape.empty() || stacked.shape[0] != 1)
+    throw Error(fmt::format("[npz] '{}': shape {} is not one row", stacked.name,
+                            format_shape(stacked.shape)));
+  stacked.shape.erase(stacked.shape.begin());
+  return stacked;
 }
 
 Tensor copy(TensorView view) {

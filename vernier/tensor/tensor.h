@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vernier/tensor/dtype.h"
@@ -64,6 +66,20 @@ std::span<T> elements(Tensor& tensor) {
   return {reinterpret_cast<T*>(tensor.bytes.data()), tensor.bytes.size() / sizeof(T)};
 }
 
+// A tensor of these elements. T must be the dtype's type.
+template <typename T>
+Tensor tensor_of(std::string name, DType dtype, Shape shape, std::span<const T> values) {
+  Tensor tensor = make_tensor(std::move(name), dtype, std::move(shape));
+  std::ranges::copy(values, elements<T>(tensor).begin());
+  return tensor;
+}
+
+// Rows [first, first + count) along the leading axis.
+Tensor rows_of(const TensorView& tensor, std::int64_t first, std::int64_t count);
+
+// Removes the leading dimension; throws Error unless that is 1.
+Tensor unstack(Tensor stacked);
+
 // One dimension of an input or output: a size, or a symbol (possibly unnamed) when it is dynamic.
 struct Dim {
   std::int64_t size = -1;  // -1 if dynamic
@@ -80,6 +96,10 @@ struct TensorSpec {
   bool ranked = true;  // false if the model does not declare the number of dimensions
   bool operator==(const TensorSpec&) const = default;
 };
+
+// The static dims of a shape, and the spec with this tensor's name, dtype and shape.
+std::vector<Dim> static_dims(std::span<const std::int64_t> shape);
+TensorSpec spec_of(const TensorView& tensor);
 
 // "[batch,3,224,224]", with "?" for a dynamic dimension without a symbol.
 std::string format_shape(const std::vector<Dim>& shape);

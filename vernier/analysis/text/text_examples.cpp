@@ -240,10 +240,10 @@ std::vector<TextExample> read_examples(TextTask task, std::span<const std::strin
 EncoderInputs find_encoder_inputs(const Model& model) {
   using Role = EncoderInputs::Role;
   const std::vector<TensorSpec> inputs = model.inputs();
-  const auto uses = input_uses(model);
+  const std::vector<InputUses> uses = input_uses(model);
+  const auto uses_of = [&](const TensorSpec& input) { return uses[&input - inputs.data()]; };
   const auto table = [&](const TensorSpec& input) {
-    const auto found = uses.find(input.name);
-    return found == uses.end() ? 0 : found->second.index_length.value_or(0);
+    return uses_of(input).index_length.value_or(0);
   };
   const auto longest = std::ranges::max_element(inputs, {}, table);
   if (longest == inputs.end() || table(*longest) < least_table || !is_integer(longest->dtype))
@@ -252,13 +252,11 @@ EncoderInputs find_encoder_inputs(const Model& model) {
         model.name()));
   EncoderInputs result;
   for (const TensorSpec& input : inputs) {
-    const auto found = uses.find(input.name);
-    const bool mask = found != uses.end() && found->second.mask;
     if (&input == &*longest)
       result.roles.push_back(Role::ids);
     else if (table(input) > 0 && table(input) < least_table)
       result.roles.push_back(Role::kinds);
-    else if (!mask && table(input) >= least_table)
+    else if (!uses_of(input).mask && table(input) >= least_table)
       result.roles.push_back(Role::positions);
     else
       result.roles.push_back(Role::mask);

@@ -1,4 +1,4 @@
-#include "vernier/runtime/watched_outputs.h"
+#include "vernier/runtime/watch.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "vernier/data/decode.h"
@@ -196,6 +195,20 @@ Decoded decode_png(std::span<const std::byte> bytes) {
   reader.try_step([](png_structp png, png_infop info) { png_read_end(png, info); });
   decoded.orientation = orientation_of(reader);
   return decoded;
+}
+
+std::vector<std::byte> encode_png(const Image& image) {
+  png_image header = {};
+  header.version = PNG_IMAGE_VERSION;
+  header.width = static_cast<png_uint_32>(image.width);
+  header.height = static_cast<png_uint_32>(image.height);
+  header.format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
+  std::vector<std::byte> bytes(size);
+  if (!png_image_write_to_memory(&header, bytes.data(), &size, 0, image.pixels.data(), 0, nullptr))
+    throw Error(fmt::format("[png] {}x{}: {}", image.width, image.height, header.message));
+  bytes.resize(size);
+  return bytes;
 }
 
 }  // namespace vernier
