@@ -76,9 +76,7 @@ int run_check(const CheckCommand& options) {
   if (!options.explain.empty()) return explain(options);
   if (options.models.models.empty()) throw Error("[check] MODEL: name the .onnx file to check");
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
-  const std::filesystem::path reference = options.models.reference.empty()
-                                              ? resolved.reference
-                                              : resolve_reference(options.models, resolved);
+  const std::filesystem::path reference = find_reference(options.models, resolved);
   const CheckOptions checked = check_options(options, reference, resolved);
   const std::optional<Model> model = load_to_check(resolved.model);
   const CheckResult result = check(resolved.model, model, checked);

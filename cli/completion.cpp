@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
 #include <memory>
 
 #include "cli/command.h"

@@ -114,14 +114,11 @@ void add_convert(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand("convert", "Convert an ONNX model to another precision");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->model, "The .onnx model to convert", "MODEL")->required();
-  main.add("--precision", options->precision, "Precision to convert to")
-      ->required()
-      ->check(CLI::IsMember(converted_precisions()));
+  main.choice("--precision", options->precision, "Precision to convert to", converted_precisions())
+      ->required();
   main.add("-o,--output", options->output, "Where to write the converted model", "OUT.onnx")
       ->required();
-  main.add("--io", options->io, "Precision of the graph's inputs and outputs")
-      ->check(CLI::IsMember({"fp32", "fp16"}))
-      ->capture_default_str();
+  main.choice("--io", options->io, "Precision of the graph's inputs and outputs", {"fp32", "fp16"});
   main.add("--keep-fp32", options->keep,
            "Keep in float32: op:TYPE, node:NAME or tensor:GLOB, separated by commas; repeatable",
            "LIST");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 
 #include "cli/command.h"
@@ -91,8 +90,7 @@ int run_debug(DebugCommand& options) {
     measured.sections[compare_section] = samples / options.io.steps;
   MeasuredParts parts(options.parts, options.output, measured);
   debug_options.records = parts.records();
-  const DebugResult result = with_progress("debugging", [&](Progress progress) {
-    debug_options.progress = std::move(progress);
+  const DebugResult result = with_progress("debugging", debug_options.progress, [&] {
     return debug(reference, candidate, *inputs.samples, debug_options);
   });
   if (parts.is_part()) return parts.write();

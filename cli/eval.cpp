@@ -11,7 +11,6 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/compare/compare_runners.h"
 #include "vernier/analysis/record.h"
 #include "vernier/analysis/task/task.h"
@@ -28,16 +27,6 @@ namespace {
 constexpr const char* task_group = "Tasks";
 const std::vector<std::string> precisions = {"fp32", "fp16",  "int8",  "int16", "int4",
                                              "w8a8", "w8a16", "w4a16", "w16a16"};
-
-// Runner options of the reference, for every model format.
-RunnerOptions reference_runtime(const EvalCommand& options, const HostOptions& host = {}) {
-  RuntimeOptions runtime = options.reference_runtime;
-  runtime.threads = options.runtime.threads;
-  RunnerOptions runner = runner_options(runtime);
-  runner.host = host;
-  runner.host.threads = runtime.threads;
-  return runner;
-}
 
 // Throws Error for options that need feedback if no output is fed back.
 void require_feedback(const IoMapping& asked, const IoMapping& io) {
@@ -71,8 +60,7 @@ int run_compare_runners(const EvalCommand& options, const ResolvedModel& resolve
   print_warnings(opened.inputs.warnings);
   for (const Runner* runner : {opened.reference.get(), opened.candidate.get()})
     print_warnings(runner->warnings());
-  const CompareResult result = with_progress("comparing", [&](Progress progress) {
-    compared.progress = std::move(progress);
+  const CompareResult result = with_progress("comparing", compared.progress, [&] {
     return compare(*opened.reference, *opened.candidate, *opened.inputs.samples, compared);
   });
   RunDescription run = describe_run("eval", resolved, reference, options.reference_runtime);
@@ -127,8 +115,7 @@ int run_compare(const EvalCommand& options) {
        .samples = inputs.samples.get(),
        .sections = {{compare_section, inputs.samples->size() / compared.io.steps}}});
   compared.records = parts.records();
-  CompareResult result = with_progress("comparing", [&](Progress progress) {
-    compared.progress = std::move(progress);
+  CompareResult result = with_progress("comparing", compared.progress, [&] {
     return compare_models(opened.compared(), *inputs.samples, compare_options);
   });
   if (options.io.generate)
@@ -226,10 +213,9 @@ void add_reference_options(CLI::App& command, RuntimeOptions& options) {
       .add("--reference-ep,--reference-device", options.provider,
            "Execution provider of an ONNX reference", "NAME")
       ->capture_default_str();
-  group
-      .add("--reference-optimize", options.optimize,
-           "Graph optimisation level of an ONNX reference")
-      ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
+  group.choice("--reference-optimize", options.optimize,
+               "Graph optimisation level of an ONNX reference",
+               {"off", "basic", "extended", "all"});
 }
 
 // "task" if --task is given, else "compare". For a model that is exported first, --task alone only
@@ -263,6 +249,15 @@ void refuse_options_of_other_modes(const CLI::App& command, const EvalCommand& o
 
 }  // namespace
 
+RunnerOptions reference_runtime(const EvalCommand& options, const HostOptions& host) {
+  RuntimeOptions runtime = options.reference_runtime;
+  runtime.threads = options.runtime.threads;
+  RunnerOptions runner = runner_options(runtime);
+  runner.host = host;
+  runner.host.threads = runtime.threads;
+  return runner;
+}
+
 std::unique_ptr<Runner> open_reference(const EvalCommand& options,
                                        const std::filesystem::path& path, const HostOptions& host,
                                        const Model* loaded) {
@@ -280,16 +275,16 @@ void add_eval(CLI::App& program, int& exit_code) {
                     "The candidate: an .onnx file, folder of an export, or an id", ",--candidate")
       ->required();
   OptionGroup main(*command, main_group);
-  main.add("--precision", options->precision, "Convert the candidate to this precision first")
-      ->check(CLI::IsMember(precisions));
+  main.choice("--precision", options->precision, "Convert the candidate to this precision first",
+              precisions);
   main.add("--task", options->models.id.task,
            fmt::format("Score a task: {}, {}", fmt::join(task_names(), ", "),
                        fmt::join(text_task_names(), ", ")),
            "TASK");
-  main.add("--mode", options->mode,
-           "compare: outputs on identical inputs (default); task: how well both do a --task; "
-           "reference: the same, of one reference alone")
-      ->check(CLI::IsMember({"compare", "task", "reference"}));
+  main.choice("--mode", options->mode,
+              "compare: outputs on identical inputs (default); task: how well both do a --task; "
+              "reference: the same, of one reference alone",
+              {"compare", "task", "reference"});
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
   add_baseline_options(*command, options->baseline);

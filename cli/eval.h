@@ -49,6 +49,9 @@ struct EvalCommand {
   bool timings = false;
 };
 
+// Runner options of the reference, for every model format.
+RunnerOptions reference_runtime(const EvalCommand& options, const HostOptions& host = {});
+
 // Opens a reference of any format and prints its warnings. `loaded` is the model of an ONNX file;
 // null for other formats.
 std::unique_ptr<Runner> open_reference(const EvalCommand& options,

@@ -91,10 +91,7 @@ Models open_reference_alone(const EvalCommand& options, const ResolvedModel& arg
 Models open_models(const EvalCommand& options, const ResolvedModel& argument) {
   if (options.mode == "reference") return open_reference_alone(options, argument);
   Model model = load_candidate(argument.model, options.precision);
-  Models models{.path = argument.model,
-                .reference_path = options.models.reference.empty()
-                                      ? argument.reference
-                                      : resolve_reference(options.models, argument)};
+  Models models{.path = argument.model, .reference_path = find_reference(options.models, argument)};
   models.precision =
       options.precision.empty() ? std::string(precision_name(model)) : options.precision;
   models.candidate =
@@ -198,8 +195,7 @@ int run_task(const EvalCommand& options) {
         "itself as --reference",
         recording.string()));
   evaluated.records = parts.records();
-  const TaskResult result = with_progress("evaluating", [&](Progress progress) {
-    evaluated.progress = std::move(progress);
+  const TaskResult result = with_progress("evaluating", evaluated.progress, [&] {
     return evaluate(runners, examples, bank ? &*bank : nullptr, evaluated);
   });
   if (parts.is_part()) return parts.write();

@@ -105,8 +105,7 @@ TextModels open_text_models(const EvalCommand& options, const ResolvedModel& arg
   TextModels models;
   const std::int64_t candidate_bytes = candidate.weight_bytes();
   Decoder decoder = require_decoder(candidate, options.io.roles);
-  if (!options.models.reference.empty() || !argument.reference.empty())
-    models.reference_path = resolve_reference(options.models, argument);
+  models.reference_path = find_reference(options.models, argument);
   const OrtOptions runtime_here = runner_options(options.runtime).onnx;
   if (precision_name(candidate) == "int8" && !runtime_here.exact &&
       candidate_bytes <= most_second_bytes) {
@@ -117,9 +116,7 @@ TextModels open_text_models(const EvalCommand& options, const ResolvedModel& arg
   models.candidate_runner = std::make_unique<OrtRunner>(candidate.clone(), runtime_here);
   models.candidate = std::make_unique<TextModel>(*models.candidate_runner, std::move(decoder));
   if (models.reference_path.empty() || options.mode == "reference") return models;
-  RuntimeOptions runtime = options.reference_runtime;
-  runtime.threads = options.runtime.threads;
-  OrtOptions onnx = runner_options(runtime).onnx;
+  OrtOptions onnx = reference_runtime(options).onnx;
   if (model_format(models.reference_path) == ModelFormat::onnx) {
     models.reference_file = Model::load(models.reference_path);
     const Decoder own = require_decoder(*models.reference_file, {});
@@ -193,8 +190,7 @@ int run_text(const EvalCommand& options) {
                        .inputs = hash_of(text),
                        .sections = {{text_section, text_runs(text, evaluated.batch)}}});
   evaluated.records = parts.records();
-  const TextGenerationResult result = with_progress("scoring", [&](Progress progress) {
-    evaluated.progress = std::move(progress);
+  const TextGenerationResult result = with_progress("scoring", evaluated.progress, [&] {
     return evaluate_text(models.reference.get(), *models.candidate, text, evaluated);
   });
   if (parts.is_part()) return parts.write();

@@ -70,9 +70,7 @@ int run_text_task(const EvalCommand& options) {
   const Model candidate = load_candidate(argument.model, options.precision);
   const std::string precision(precision_name(candidate));
   const EncoderInputs inputs = find_encoder_inputs(candidate);
-  fs::path reference_path;
-  if (!options.models.reference.empty() || !argument.reference.empty())
-    reference_path = resolve_reference(options.models, argument);
+  const fs::path reference_path = find_reference(options.models, argument);
   const Tokenizer tokenizer = open_tokenizer(options, argument.model, reference_path);
   const std::array beside = {fs::path(argument.model), tokenizer.path()};
   TextTaskOptions evaluated{.task = task,
@@ -112,8 +110,7 @@ int run_text_task(const EvalCommand& options) {
        .inputs = hash_of(rows, tokenizer),
        .sections = {{text_task_section, text_task_runs(std::ssize(examples), evaluated.batch)}}});
   evaluated.records = parts.records();
-  const TaskResult result = with_progress("evaluating", [&](Progress progress) {
-    evaluated.progress = std::move(progress);
+  const TaskResult result = with_progress("evaluating", evaluated.progress, [&] {
     return evaluate_text_task(models, tokenizer, examples, evaluated);
   });
   if (parts.is_part()) return parts.write();

@@ -60,10 +60,11 @@ void add_export(CLI::App& program, int& exit_code) {
       ->type_name("N");
   main.add("--dynamic", exported.dynamic, "Dynamic axes besides the batch",
            "NAME:AXIS[=SYMBOL],...");
-  main.add("--exporter", exported.exporter,
-           "PyTorch's exporter: dynamo (default from 2.5 on), or torchscript, which also writes a "
-           "trace")
-      ->check(CLI::IsMember({"dynamo", "torchscript"}));
+  main.choice(
+      "--exporter", exported.exporter,
+      "PyTorch's exporter: dynamo (default from 2.5 on), or torchscript, which also writes a "
+      "trace",
+      {"dynamo", "torchscript"});
   main.flag("--instrument", exported.instrument,
             "Also write model.layers.onnx, with an output for each layer's call");
   main.flag("--allow-frozen", exported.allow_frozen,

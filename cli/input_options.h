@@ -1,8 +1,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
-#include <filesystem>
 #include <string>
 
 #include "vernier/analysis/inputs/inputs.h"

@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -81,12 +80,10 @@ Validated validate(const LayersCommand& options, const fs::path& path, LayersOpt
     measured.sections[compare_section] = inputs.samples->size() / layers.io.steps;
   MeasuredParts parts(options.parts, options.output, measured);
   layers.records = parts.records();
-  Validated validated{with_progress("validating",
-                                    [&](Progress progress) {
-                                      layers.progress = std::move(progress);
-                                      return validate_layers(candidate, *inputs.samples, layers);
-                                    }),
-                      inputs.description};
+  Validated validated{
+      with_progress("validating", layers.progress,
+                    [&] { return validate_layers(candidate, *inputs.samples, layers); }),
+      inputs.description};
   if (parts.is_part()) validated.part = parts.write();
   if (shows_graph(options.output)) validated.graph = graph_json(candidate);
   describe_placement(validated.run, candidate, options.runtime, *inputs.samples);
@@ -108,30 +105,28 @@ int run_layers(LayersCommand& options) {
                              .io = options.io,
                              .runtime = runner_options(options.runtime).onnx,
                              .show_pair = detail_recorder(options.output, detail)};
-  const auto [result, inputs, graph, part, placed] =
-      recorded ? validate_recorded(options, resolved.model, layers)
-               : validate(options, resolved.model, layers);
-  if (part) return *part;
+  const Validated validated = recorded ? validate_recorded(options, resolved.model, layers)
+                                       : validate(options, resolved.model, layers);
+  if (validated.part) return *validated.part;
+  const LayersResult& result = validated.result;
   LayersSubject subject{.run = describe_run("layers", resolved, layers.reference, options.runtime),
                         .tolerance = options.tolerance.value_or(default_tolerance),
                         .around = options.around,
                         .top = options.top};
-  subject.run.inputs = inputs;
+  subject.run.inputs = validated.inputs;
   subject.run.samples = result.samples;
   describe_io(options.io, subject.run);
-  std::ranges::copy(placed.settings, std::back_inserter(subject.run.settings));
+  std::ranges::copy(validated.run.settings, std::back_inserter(subject.run.settings));
   subject.run.interrupted = result.interrupted;
   describe_host(subject.run, result.versions);
   if (!options.runtime.optimize.empty())
     subject.run.settings.emplace_back("optimize", options.runtime.optimize);
   const bool full = output_format(options.output) == "md";
-  write_result(options.output, describe_layers(subject, result, full),
-               [&, &shown = result] { return layers_json(subject, shown); },
-               {.graph = [&made = graph] { return made; },
-                .detail =
-                    [&, &shown = result] {
-                      return detail_json(detail, shown, parse_detail(options.output.detail));
-                    }});
+  write_result(
+      options.output, describe_layers(subject, result, full),
+      [&] { return layers_json(subject, result); },
+      {.graph = [&] { return validated.graph; },
+       .detail = [&] { return detail_json(detail, result, parse_detail(options.output.detail)); }});
   return exit_code(result.verdict, result.interrupted);
 }
 
@@ -156,10 +151,9 @@ void add_layers(CLI::App& program, int& exit_code) {
   add_token_places(*command, options->input);
   add_io_options(*command, options->io);
   OptionGroup report(*command, "Report");
-  report
-      .add("--truth", options->truth,
-           "Run the reference in this precision as well, and measure both against it")
-      ->check(CLI::IsMember({"fp64"}));
+  report.choice("--truth", options->truth,
+                "Run the reference in this precision as well, and measure both against it",
+                {"fp64"});
   report.flag("--no-weights", options->no_weights,
               "Do not compare the weights of the two models as evidence");
   report.add("--around", options->around, "Rows shown before and after the origin", "N")

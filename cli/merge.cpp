@@ -114,8 +114,8 @@ std::string missing_text(const Found& found) {
 }
 
 // The command that measured the parts, with the parts as its records instead of runs.
-std::vector<std::string> command_line(const PartHeader& header, const MergeCommand& options) {
-  std::vector<std::string> line = {"vernier", header.command};
+std::vector<std::string> arguments_of(const PartHeader& header, const MergeCommand& options) {
+  std::vector<std::string> line = {header.command};
   line.insert(line.end(), header.arguments.begin(), header.arguments.end());
   for (const std::string& part : options.parts)
     line.push_back("--from-part=" + fs::absolute(part).string());
@@ -156,11 +156,9 @@ int run_merge(const MergeCommand& options) {
         "result that is INCONCLUSIVE",
         missing_text(found)));
   if (!complete) print_message(fmt::format("warning: [merge] missing: {}", missing_text(found)));
-  const std::vector<std::string> line = command_line(found.header, options);
-  std::vector<const char*> arguments;
-  for (const std::string& argument : line) arguments.push_back(argument.c_str());
+  const std::vector<std::string> arguments = arguments_of(found.header, options);
   const WorkingFolder folder(found.header.folder);
-  const int code = run_program(static_cast<int>(arguments.size()), arguments.data());
+  const int code = run_program(arguments);
   // With missing parts the command ends as if interrupted; the result is INCONCLUSIVE instead.
   return code == exit_interrupted && !complete ? exit_code(Verdict()) : code;
 }

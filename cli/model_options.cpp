@@ -116,6 +116,11 @@ std::filesystem::path resolve_reference(const ModelOptions& options, const Resol
   return options.reference_model;
 }
 
+std::filesystem::path find_reference(const ModelOptions& options, const ResolvedModel& model) {
+  const bool is_named = !options.reference.empty() || !options.reference_model.empty();
+  return is_named ? resolve_reference(options, model) : model.reference;
+}
+
 HostOptions host_options(const ModelOptions& options, const ResolvedModel& model) {
   HostOptions host = options.host;
   if (options.reference.empty()) {
@@ -135,15 +140,15 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
       ->capture_default_str();
   group.add("--ep-option", options.provider_options, "Option of the execution provider; repeatable",
             "KEY=VALUE");
-  group
-      .add("--optimize", options.optimize,
-           "Graph optimisation level (default: off while intermediate tensors are watched, else "
-           "all)")
-      ->check(CLI::IsMember({"off", "basic", "extended", "all"}));
+  group.choice(
+      "--optimize", options.optimize,
+      "Graph optimisation level (default: off while intermediate tensors are watched, else "
+      "all)",
+      {"off", "basic", "extended", "all"});
   group.flag("--exact", options.exact,
              "Integer products as the model says, whatever the CPU: no kernel that saturates, "
              "no optimisation between quantizers");
-  group.add("--threads", options.threads, "Threads; 0: one for each core", "N")->check(at_least(0));
+  add_threads_option(command, options.threads);
 }
 
 RunnerOptions runner_options(const RuntimeOptions& options) {

@@ -53,6 +53,9 @@ std::string display_name(const std::filesystem::path& model);
 // model that the weights belong to.
 std::filesystem::path resolve_reference(const ModelOptions& options, const ResolvedModel& model);
 
+// The same; empty if the options and the resolved model name none.
+std::filesystem::path find_reference(const ModelOptions& options, const ResolvedModel& model);
+
 // The options of a host that runs the reference.
 HostOptions host_options(const ModelOptions& options, const ResolvedModel& model);
 

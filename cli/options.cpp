@@ -44,6 +44,12 @@ CLI::Validator from_zero() {
   return number_that([](double number) { return number >= 0; }, "of at least 0");
 }
 
+void add_threads_option(CLI::App& command, int& threads, const std::string& group) {
+  OptionGroup(command, group)
+      .add("--threads", threads, "Threads; 0: one for each core", "N")
+      ->check(at_least(0));
+}
+
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
                        const std::string& help) {
   OptionGroup(command, main_group).add("--fail-if", fail_if, help, "LIMIT");
@@ -88,11 +94,9 @@ void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& poo
       ->check(above_zero())
       ->type_name("T")
       ->group(name);
-  group
-      .add("--pooling", pooling,
-           "How an output becomes an embedding (default: token 0 of [samples,tokens,dims])")
-      ->check(
-          CLI::IsMember(std::vector<std::string>(pooling_names().begin(), pooling_names().end())));
+  group.choice("--pooling", pooling,
+               "How an output becomes an embedding (default: token 0 of [samples,tokens,dims])",
+               {pooling_names().begin(), pooling_names().end()});
 }
 
 }  // namespace vernier::cli

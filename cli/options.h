@@ -30,6 +30,13 @@ class OptionGroup {
     if (!type.empty()) option->type_name(type);
     return option->group(name_);
   }
+  // An option that takes one of these values, and shows its default.
+  template <typename T>
+  CLI::Option* choice(const std::string& names, T& value, const std::string& help,
+                      const std::vector<std::string>& choices) {
+    return add(names, value, help)->check(CLI::IsMember(choices))->capture_default_str();
+  }
+
   // An option that may be repeated; `take` is called with each value.
   template <typename Take>
   CLI::Option* each(const std::string& names, const Take& take, const std::string& help,
@@ -54,6 +61,9 @@ class OptionGroup {
   CLI::App& command_;
   std::string name_;
 };
+
+// --threads
+void add_threads_option(CLI::App& command, int& threads, const std::string& group = "Runtime");
 
 // A whole number of at least `least`.
 CLI::Validator at_least(std::int64_t least);

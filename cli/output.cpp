@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 
 #include "cli/options.h"
 #include "cli/session.h"
@@ -78,13 +77,21 @@ void remember_command_line(std::span<const char* const> arguments) {
 
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& more) {
+  add_written_options(command, options, "result", "-o,--output", more);
+}
+
+void add_written_options(CLI::App& command, OutputOptions& options, const std::string& written,
+                         const std::string& file, const std::vector<std::string>& more) {
   std::vector<std::string> formats = {"text",  "json",          "md", "html", "csv",
                                       "junit", "model-explorer"};
   formats.insert(formats.end(), more.begin(), more.end());
   OptionGroup group(command, main_group);
-  group.add("-f,--format", options.format, "Format of the result (default: by the ending of -o)")
-      ->check(CLI::IsMember(formats));
-  group.add("-o,--output", options.file, "Write the result to FILE instead of stdout", "FILE");
+  group.choice("-f,--format", options.format,
+               fmt::format("Format of the {} (default: by the ending of {})", written,
+                           file.substr(0, file.find(','))),
+               formats);
+  group.add(file, options.file, fmt::format("Write the {} to FILE instead of stdout", written),
+            "FILE");
   OptionGroup(command, "Output")
       .flag("--no-color", options.no_color, "No colours, even on a terminal");
 }

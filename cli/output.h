@@ -24,6 +24,10 @@ struct OutputOptions {
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& more = {});
 
+// The same for a "report" whose file is named by another option, such as "--report".
+void add_written_options(CLI::App& command, OutputOptions& options, const std::string& written,
+                         const std::string& file, const std::vector<std::string>& more);
+
 // --detail, for commands that watch intermediate tensors.
 void add_detail_option(CLI::App& command, OutputOptions& options);
 

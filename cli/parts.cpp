@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 
+#include "cli/help.h"
 #include "cli/options.h"
 #include "cli/program.h"
 #include "vernier/analysis/parts/content_hash.h"
@@ -27,8 +28,8 @@ constexpr std::array irrelevant = {
     "--host-timeout", "--save-inputs", "--report",       "--save-ranges"};
 
 std::string name_of(const CLI::Option& option) {
-  if (!option.get_lnames().empty()) return "--" + option.get_lnames().front();
-  return option.get_snames().empty() ? "" : "-" + option.get_snames().front();
+  const std::vector<std::string> names = option_names(option);
+  return names.empty() ? "" : names.back();
 }
 
 bool is_relevant(const CLI::Option& option) {

@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <cmath>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -156,6 +154,10 @@ int run_program(int argc, const char* const* argv) {
 
 int run_program(const std::vector<std::string>& arguments, const Session& session) {
   const SessionScope scope(session);
+  return run_program(arguments);
+}
+
+int run_program(const std::vector<std::string>& arguments) {
   std::vector<const char*> argv = {"vernier"};
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   return run_program(static_cast<int>(argv.size()), argv.data());

@@ -16,6 +16,7 @@ inline constexpr int exit_interrupted = 130;  // after Ctrl-C, with a result of 
 // Runs `vernier ARGUMENTS` in this process and returns its exit code. Throws Error if the command
 // fails.
 int run_program(int argc, const char* const* argv);
+int run_program(const std::vector<std::string>& arguments);
 int run_program(const std::vector<std::string>& arguments, const Session& session);
 
 // The whole program: run_program() in a supervised child process; an error becomes a line on

@@ -56,11 +56,13 @@ class ProgressBar {
   std::optional<InterruptGuard> interrupt_;
 };
 
-// Runs `work` with a progress bar and returns its result.
+// Runs `work` and returns its result. Meanwhile `progress`, which the work calls, is a progress
+// bar.
 template <typename Work>
-auto with_progress(const std::string& label, Work work) {
+auto with_progress(const std::string& label, Progress& progress, const Work& work) {
   ProgressBar bar(label);
-  return work(Progress(std::ref(bar)));
+  progress = std::ref(bar);
+  return work();
 }
 
 }  // namespace vernier::cli

@@ -3,15 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
-#include "cli/input_options.h"
-#include "cli/options.h"
-#include "cli/output.h"
 #include "cli/progress.h"
-#include "vernier/analysis/quantize/quantize.h"
 #include "vernier/error.h"
 #include "vernier/report/quantize.h"
 #include "vernier/tensor/atomic_file.h"
@@ -83,16 +78,6 @@ RunDescription quantize_run(const std::string& name, const QuantizeCommand& opti
   return run;
 }
 
-namespace {
-
-void write_file(const fs::path& path, const std::string& text) {
-  AtomicFile file(path);
-  file.append(std::as_bytes(std::span(text)));
-  file.commit();
-}
-
-}  // namespace
-
 int run_quantize(QuantizeCommand& options) {
   require_model_writable(options.quantized, {options.model});
   require_model_writable(float_model_path(options.quantized), {options.model});
@@ -104,8 +89,7 @@ int run_quantize(QuantizeCommand& options) {
   print_warnings(data.inputs.warnings);
   MeasuredParts checkpoint = checkpoint_of(options, model, data);
   analysis.records = checkpoint.records();
-  QuantizeResult result = with_progress("quantizing", [&](Progress progress) {
-    analysis.progress = std::move(progress);
+  QuantizeResult result = with_progress("quantizing", analysis.progress, [&] {
     return quantize(model, data.inputs.samples.get(), analysis);
   });
   result.warnings = with_doubts(data, std::move(result.warnings));
@@ -114,7 +98,7 @@ int run_quantize(QuantizeCommand& options) {
   result.float_model.save(floating);
   result.model.save(options.quantized);
   if (!options.save_ranges.empty())
-    write_file(options.save_ranges, ranges_json(result.choices.ranges));
+    write_file_atomically(options.save_ranges, ranges_json(result.choices.ranges));
   QuantizeSubject subject{.run = quantize_run("quantize", options, data),
                           .files = {.quantized = options.quantized.filename(),
                                     .floating = floating.filename(),
@@ -153,22 +137,13 @@ void add_calibration_options(CLI::App& command, CalibrationInput& input) {
 }
 
 void add_quantize_output_options(CLI::App& command, OutputOptions& options) {
-  OptionGroup group(command, main_group);
-  group
-      .add("-f,--format", options.format,
-           "Format of the report (default: by the ending of --report)")
-      ->check(CLI::IsMember({"text", "json", "md", "html", "csv", "junit", "model-explorer"}));
-  group.add("--report", options.file, "Write the report to FILE instead of stdout", "FILE");
-  OptionGroup(command, "Output")
-      .flag("--no-color", options.no_color, "No colours, even on a terminal");
+  add_written_options(command, options, "report", "--report", {});
 }
 
 void add_target_option(OptionGroup& group, std::string& target) {
-  group
-      .add("--target-cpu", target,
-           "CPUs that must compute it right: any (also without VNNI), native or vnni")
-      ->check(CLI::IsMember({"any", "native", "vnni"}))
-      ->capture_default_str();
+  group.choice("--target-cpu", target,
+               "CPUs that must compute it right: any (also without VNNI), native or vnni",
+               {"any", "native", "vnni"});
 }
 
 void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
@@ -178,11 +153,10 @@ void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
   main.flag("--tune", options.tune, "Try every tensor until nothing is gained")->excludes(fast);
   add_target_option(main, options.target);
   OptionGroup placing(command, "Quantizers");
-  placing
-      .add("--placement", options.placement,
-           "integer: what runs in integers; inputs: operands alone; all: as ONNX Runtime does")
-      ->check(CLI::IsMember({"integer", "inputs", "all"}))
-      ->capture_default_str();
+  placing.choice(
+      "--placement", options.placement,
+      "integer: what runs in integers; inputs: operands alone; all: as ONNX Runtime does",
+      {"integer", "inputs", "all"});
   placing
       .add("--keep-float", options.keep, "Keep nodes in float: names or globs, with commas", "LIST")
       ->delimiter(',');
@@ -197,9 +171,7 @@ void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
                "Of --precision int4: a zero point for each block");
   placing.add("--ranges", options.ranges, "Calibration ranges to use as they are", "FILE");
   placing.add("--save-ranges", options.save_ranges, "Write the ranges in use, to edit", "FILE");
-  OptionGroup(command, "Runtime")
-      .add("--threads", options.threads, "Threads; 0: one for each core", "N")
-      ->check(at_least(0));
+  add_threads_option(command, options.threads);
   add_checkpoint_option(command, options.parts);
   add_quantize_output_options(command, options.output);
 }
@@ -212,9 +184,8 @@ void add_quantize(CLI::App& program, int& exit_code) {
   main.add("MODEL,-m,--model", options->model, "The float32 .onnx model", "MODEL")->required();
   main.add("-o,--output", options->quantized, "Where to write the quantized model", "OUT.onnx")
       ->required();
-  main.add("--precision", options->precision, "Precision of weights and activations")
-      ->check(CLI::IsMember(quantized_precision_names()))
-      ->capture_default_str();
+  main.choice("--precision", options->precision, "Precision of weights and activations",
+              quantized_precision_names());
   add_quantizing_options(*command, *options);
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC<VALUE holds on held-back samples, as in 'sqnr_db<30'; "

@@ -106,8 +106,7 @@ int run_record(RecordCommand& options) {
   if (model.runner) print_warnings(model.runner->warnings());
   record_options.order = inputs.order;
   record_options.made_up = !has_real_inputs(options.inputs);
-  const RecordResult result = with_progress("record", [&](Progress progress) {
-    record_options.progress = std::move(progress);
+  const RecordResult result = with_progress("record", record_options.progress, [&] {
     return record(*inputs.samples, model.runner.get(), record_options);
   });
   if (record_options.tensors.needs_run())

@@ -39,12 +39,11 @@ int run_repair(RepairCommand& options) {
     throw Error(fmt::format("[repair] {}: a gain is proven on data; give --data or --dataset",
                             candidate.name()));
   print_warnings(data.inputs.warnings);
-  RepairResult result = with_progress("repairing", [&](Progress progress) {
-    return repair(candidate, reference, *data.inputs.samples,
-                  {.effort = options.tune ? Effort::tune : Effort::normal,
-                   .target = parse_target_cpu(options.target),
-                   .threads = options.threads,
-                   .progress = std::move(progress)});
+  RepairOptions repairing{.effort = options.tune ? Effort::tune : Effort::normal,
+                          .target = parse_target_cpu(options.target),
+                          .threads = options.threads};
+  RepairResult result = with_progress("repairing", repairing.progress, [&] {
+    return repair(candidate, reference, *data.inputs.samples, repairing);
   });
   result.warnings = with_doubts(data, std::move(result.warnings));
   if (result.model) result.model->save(options.repaired);
@@ -81,9 +80,7 @@ void add_repair(CLI::App& program, int& exit_code) {
   add_calibration_options(*command, options->input);
   main.flag("--tune", options->tune, "Try every tensor until nothing is gained");
   add_target_option(main, options->target);
-  OptionGroup(*command, "Runtime")
-      .add("--threads", options->threads, "Threads; 0: one for each core", "N")
-      ->check(at_least(0));
+  add_threads_option(*command, options->threads);
   add_quantize_output_options(*command, options->output);
   command->footer(
       "Example:\n  vernier repair model.int8.onnx --reference model.onnx --data calibration.npz -o "

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <memory>
@@ -108,8 +107,7 @@ void add_knn(CLI::App& score, int& exit_code) {
   auto* labels = main.add("--bank-labels", files.bank_labels, "Labels of the bank", "FILE");
   bank->needs(labels);
   labels->needs(bank);
-  main.add("--threads", files.task.knn.threads, "Threads; 0: one for each core", "N")
-      ->check(at_least(0));
+  add_threads_option(*command, files.task.knn.threads, main_group);
   command->footer(
       "Example:\n  vernier score knn embeddings.npy labels.npy --reference float_embeddings.npy\n");
   command->callback([options, &exit_code] { exit_code = run_knn(*options); });
@@ -187,13 +185,11 @@ void add_bleu(CLI::App& score, int& exit_code) {
                     "The same, to match; several files are several targets for each sentence");
   LabelFiles& files = options->score.files;
   OptionGroup main(*command, main_group);
-  main.add("--tokenize", options->tokenisation, "How sentences become tokens")
-      ->check(CLI::IsMember(to_strings(tokenisation_names())))
-      ->capture_default_str();
+  main.choice("--tokenize", options->tokenisation, "How sentences become tokens",
+              to_strings(tokenisation_names()));
   main.flag("--lowercase", files.text.lowercase, "Compare in lower case");
-  main.add("--smooth", options->smoothing, "What replaces a precision of zero")
-      ->check(CLI::IsMember(to_strings(smoothing_names())))
-      ->capture_default_str();
+  main.choice("--smooth", options->smoothing, "What replaces a precision of zero",
+              to_strings(smoothing_names()));
   main.add("--smooth-value", files.task.bleu.smoothing_value,
            "Of floor (default 0.1) and add-k (default 1)", "X");
   main.flag("--effective-order", files.task.bleu.effective_order,

@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/quantize.h"
 #include "vernier/error.h"
+#include "vernier/exporting/process.h"
 #include "vernier/model/precision.h"
 #include "vernier/report/quantize.h"
 #include "vernier/report/sweep.h"
@@ -37,16 +38,14 @@ std::optional<std::int64_t> peak_memory(const fs::path& model, const fs::path& f
   const fs::path outputs = folder / "outputs.npz";
   std::vector<std::string> words = {
       "/proc/self/exe", "record", model.string(), "-o", outputs.string(), "--samples", "1"};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+
   posix_spawn_file_actions_t quiet;
   posix_spawn_file_actions_init(&quiet);
   posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&quiet, 2, "/dev/null", O_WRONLY, 0);
   pid_t process = 0;
-  const int failed =
-      posix_spawn(&process, words[0].c_str(), &quiet, nullptr, arguments.data(), environ);
+  const int failed = posix_spawn(&process, words[0].c_str(), &quiet, nullptr,
+                                 exec_arguments(words).data(), environ);
   posix_spawn_file_actions_destroy(&quiet);
   if (failed != 0) return std::nullopt;
   int status = 0;

@@ -103,9 +103,9 @@ int run_tune(TuneCommand& options) {
                             model.name()));
   print_warnings(data.inputs.warnings);
   MeasuredParts checkpoint = checkpoint_of(command, model, data);
-  TuneResult result = with_progress("tuning", [&](Progress progress) {
-    return tune_model(model, *data.inputs.samples, options, checkpoint.records(),
-                      std::move(progress));
+  Progress progress;
+  TuneResult result = with_progress("tuning", progress, [&] {
+    return tune_model(model, *data.inputs.samples, options, checkpoint.records(), progress);
   });
   result.warnings = with_doubts(data, std::move(result.warnings));
   fs::path floating = options.reference;
@@ -149,20 +149,16 @@ void add_tune(CLI::App& program, int& exit_code) {
   main.add("--keep", options->keep,
            "Of a quantized model: keep these nodes in float and search for none", "LIST")
       ->delimiter(',');
-  main.add("--precision", options->quantize.precision, "Precision of weights and activations")
-      ->check(CLI::IsMember(quantized_precision_names()))
-      ->capture_default_str();
+  main.choice("--precision", options->quantize.precision, "Precision of weights and activations",
+              quantized_precision_names());
   OptionGroup search(*command, "Quantizers");
-  search
-      .add("--cost", options->cost,
-           "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)")
-      ->check(CLI::IsMember({"nodes", "bytes", "latency"}))
-      ->capture_default_str();
-  search
-      .add("--fallback", options->fallback,
-           "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
-           "--precision int4, weights of 8 bits (its default)")
-      ->check(CLI::IsMember({"float", "16", "8"}));
+  search.choice("--cost", options->cost,
+                "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)",
+                {"nodes", "bytes", "latency"});
+  search.choice("--fallback", options->fallback,
+                "What the other nodes are: float (default), 16: activations of 16 bits, 8: of "
+                "--precision int4, weights of 8 bits (its default)",
+                {"float", "16", "8"});
   add_quantizing_options(*command, options->quantize);
   for (const char* quantizing :
        {"--fallback", "--fast", "--tune", "--target-cpu", "--placement", "--keep-float", "--ranges",

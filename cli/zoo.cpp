@@ -25,6 +25,7 @@
 #include "vernier/close_names.h"
 #include "vernier/data/read_file.h"
 #include "vernier/error.h"
+#include "vernier/exporting/process.h"
 #include "vernier/metrics/parallel.h"
 #include "vernier/report/html.h"
 #include "vernier/report/zoo.h"
@@ -89,9 +90,7 @@ void start(Job& job, const std::string& program) {
   job.lines.pop_front();
   job.makes_model = line.front() == "convert";
   line.insert(line.begin(), program);
-  std::vector<char*> arguments;
-  for (std::string& word : line) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = exec_arguments(line);
   job.errors.reset(std::tmpfile());
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   const int errors = job.errors ? fileno(job.errors.get()) : nothing;
@@ -111,13 +110,12 @@ void start(Job& job, const std::string& program) {
 }
 
 // Why a process failed: the last line that it wrote to stderr, without the program's name.
-std::string last_line(std::FILE* errors) {
+std::string reason_in(std::FILE* errors) {
   if (!errors || std::fseek(errors, 0, SEEK_SET) != 0) return "";
   std::string text;
   for (int character; (character = std::fgetc(errors)) != EOF;)
     text += static_cast<char>(character);
-  while (text.ends_with('\n')) text.pop_back();
-  text = text.substr(text.rfind('\n') + 1);
+  text = last_line(std::move(text));
   constexpr std::string_view name = "vernier: ";
   return text.starts_with(name) ? text.substr(name.size()) : text;
 }
@@ -217,7 +215,7 @@ class ZooRun {
   bool ended(Job& job, int code) {
     if (code > 128) return interrupted_ = true;  // the next run measures this row
     if (!is_exit_code(code)) {
-      const std::string error = last_line(job.errors.get());
+      const std::string error = reason_in(job.errors.get());
       fail(job.row, error.empty() ? fmt::format("ended with exit code {}", code) : error);
       return true;
     }
