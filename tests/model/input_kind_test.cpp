@@ -303,6 +303,18 @@ TEST(InputKind, masks_are_read_as_truth_or_subtracted_from_one) {
   EXPECT_EQ(role_of(cast), InputRole::mask);
 }
 
+TEST(InputKind, a_mask_is_one_although_quantizers_round_it_and_the_one_that_it_is_taken_from) {
+  auto builder = with_input(DType::i64, tokens);
+  builder.weight(tensor_of<float>("scale", DType::f32, {}, {1.0F / 255}))
+      .weight(tensor_of<std::uint8_t>("code", DType::u8, {}, {255}));
+  builder.node("Cast", {"x"}, {"a"}, {int_attribute("to", 1)})
+      .node("QuantizeLinear", {"a", "scale"}, {"b"})
+      .node("DequantizeLinear", {"b", "scale"}, {"c"})
+      .node("DequantizeLinear", {"code", "scale"}, {"one"})
+      .node("Sub", {"one", "c"}, {"y"});
+  EXPECT_EQ(role_of(builder), InputRole::mask);
+}
+
 TEST(InputKind, sizes_are_lengths) {
   EXPECT_EQ(role_of(with_input(DType::i64, {{1, ""}}).node("Range", {"zero", "x", "one"}, {"y"})),
             InputRole::length);

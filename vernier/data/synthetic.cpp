@@ -110,12 +110,23 @@ Tensor draw_choices(const InputKind& kind, const InputDraw& draw, std::int64_t s
   return from_floats(draw, values);
 }
 
+// Fractions that fill the interval from 0 to 1 evenly, however many are taken: 1/2, 1/4, 3/4,
+// 1/8...
+double spread_fraction(std::int64_t index) {
+  double fraction = 0, digit = 0.5;
+  for (std::int64_t rest = index + 1; rest > 0; rest /= 2, digit /= 2)
+    fraction += digit * static_cast<double>(rest % 2);
+  return fraction;
+}
+
 // All ones; in every second sample, rows end with zeros, as with padding, so that a model that
-// ignores its mask is noticed.
+// ignores its mask is noticed. Of a batch of texts, some are mostly padding.
 Tensor draw_mask(const InputDraw& draw, std::int64_t sample) {
   const std::int64_t row = draw.shape.empty() ? 1 : draw.shape.back();
-  const std::int64_t most = row / 2,
-                     zeros = sample % 2 == 0 || most == 0 ? 0 : sample / 2 % most + 1;
+  const auto wanted =
+      static_cast<std::int64_t>(static_cast<double>(row) * spread_fraction(sample / 2));
+  const std::int64_t zeros =
+      sample % 2 == 0 || row < 2 ? 0 : std::clamp<std::int64_t>(wanted, 1, row - 1);
   std::vector<float> values(static_cast<std::size_t>(element_count(draw.shape)), 1);
   for (std::size_t i = 0; i < values.size(); ++i)
     if (static_cast<std::int64_t>(i) % row >= row - zeros) values[i] = 0;

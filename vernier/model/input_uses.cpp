@@ -3,6 +3,10 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <span>
 #include <unordered_map>
 
 #include "vernier/error.h"
@@ -30,6 +34,8 @@ struct Value {
   std::optional<Shape> dims;             // -1 for an unknown dim
   // The constant whose elements the tensor holds, reshaped or cast; null if there is none.
   const TensorProto* stored = nullptr;
+  // What dequantizes `stored`: a scale and a zero point, each null if there is none.
+  const TensorProto *scale = nullptr, *zero_point = nullptr;
   bool constant = false;  // computed from weights alone
 };
 
@@ -261,7 +267,16 @@ class InputTracker {
       return;
     }
     output.constant = !inputs.empty() && std::ranges::all_of(inputs, &Value::constant);
-    if (is_one_of(node, keep) && !inputs.empty()) output.stored = inputs[0].stored;
+    if (is_one_of(node, keep) && !inputs.empty()) {
+      output.stored = inputs[0].stored;
+      output.scale = inputs[0].scale;
+      output.zero_point = inputs[0].zero_point;
+    }
+    if (is_op(node, "DequantizeLinear") && inputs.size() >= 2 && inputs[1].stored) {
+      output.stored = inputs[0].stored;
+      output.scale = inputs[1].stored;
+      output.zero_point = inputs.size() > 2 ? inputs[2].stored : nullptr;
+    }
   }
 
   static bool is_weighted(const NodeProto& node, const std::vector<Value>& inputs) {
@@ -277,10 +292,22 @@ class InputTracker {
     const std::optional<std::int64_t> count = checked_element_count(dims_of(*value.stored));
     if (!count || *count > most) return std::nullopt;
     try {
-      return to_f64(model_.tensor(*value.stored));
+      const Tensor stored = model_.tensor(*value.stored);
+      return value.scale ? dequantized(stored, value) : to_f64(stored);
     } catch (const Error&) {
       return std::nullopt;
     }
+  }
+
+  // nullopt unless there is one scale.
+  std::optional<std::vector<double>> dequantized(const Tensor& stored, const Value& value) const {
+    const std::vector<double> scale = to_f64(model_.tensor(*value.scale));
+    const std::vector<double> zero =
+        value.zero_point ? to_f64(model_.tensor(*value.zero_point)) : std::vector<double>{0};
+    if (scale.size() != 1 || zero.size() != 1) return std::nullopt;
+    std::vector<double> numbers = to_f64(stored);
+    for (double& number : numbers) number = (number - zero[0]) * scale[0];
+    return numbers;
   }
 
   void note_indices(const NodeProto& node, const std::vector<Value>& inputs) {
@@ -356,13 +383,20 @@ class InputTracker {
       mask(first);
       mask(second);
     }
-    if (is_op(node, "Sub") && numbers_of(first) == std::vector<double>{1}) mask(second);
+    if (is_op(node, "Sub") && is_one(first)) mask(second);
     if (is_op(node, "OneHot"))
       if (const auto depth = numbers_of(second); depth && depth->size() == 1)
         note_range(first, {0, depth->front() - 1});
     if (!is_one_of(node, comparisons)) return;
     note_comparison(first, second, is_op(node, "Equal"));
     note_comparison(second, first, is_op(node, "Equal"));
+  }
+
+  // Also if rounded to 8 bits.
+  bool is_one(const Value& value) const {
+    constexpr double rounding = 1.0 / 128;
+    const auto numbers = numbers_of(value);
+    return numbers && numbers->size() == 1 && std::abs(numbers->front() - 1) <= rounding;
   }
 
   void note_comparison(const Value& value, const Value& with, bool equal) {

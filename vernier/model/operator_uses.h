@@ -24,7 +24,8 @@ inline constexpr std::array index_uses = {
     IndexUse{"com.microsoft", "EmbedLayerNormalization", 8, 3, ""},
 };
 
-// Operators whose outputs hold elements of the inputs [first, last], unchanged and in any order.
+// Operators whose outputs hold elements of the inputs [first, last], unchanged or rounded and in
+// any order.
 struct Carrier {
   std::string_view op_type;
   int first, last;  // positions of the inputs
@@ -92,23 +93,41 @@ inline constexpr std::array<std::string_view, 11> products = {
     "LSTM",   "GRU",  "RNN",           "Einsum",        "Attention"};
 
 inline constexpr std::array carriers = {
-    Carrier{"Cast", 0, 0},           Carrier{"CastLike", 0, 0},
-    Carrier{"Identity", 0, 0},       Carrier{"Reshape", 0, 0},
-    Carrier{"Flatten", 0, 0},        Carrier{"Squeeze", 0, 0},
-    Carrier{"Unsqueeze", 0, 0},      Carrier{"Transpose", 0, 0},
-    Carrier{"Slice", 0, 0},          Carrier{"Split", 0, 0},
-    Carrier{"Concat", 0, every},     Carrier{"Expand", 0, 0},
-    Carrier{"Tile", 0, 0},           Carrier{"Pad", 0, 0},
-    Carrier{"Where", 1, 2},          Carrier{"Gather", 0, 0},
-    Carrier{"GatherElements", 0, 0}, Carrier{"GatherND", 0, 0},
-    Carrier{"Clip", 0, 0},           Carrier{"Max", 0, every},
-    Carrier{"Min", 0, every},        Carrier{"ReduceMax", 0, 0},
-    Carrier{"ReduceMin", 0, 0},      Carrier{"Compress", 0, 0},
-    Carrier{"Dropout", 0, 0},        Carrier{"ReverseSequence", 0, 0},
-    Carrier{"Trilu", 0, 0},          Carrier{"DepthToSpace", 0, 0},
-    Carrier{"SpaceToDepth", 0, 0},   Carrier{"TopK", 0, 0},
-    Carrier{"ScatterND", 0, 0},      Carrier{"ScatterElements", 0, 0},
+    Carrier{"Cast", 0, 0},
+    Carrier{"CastLike", 0, 0},
+    Carrier{"Identity", 0, 0},
+    Carrier{"Reshape", 0, 0},
+    Carrier{"Flatten", 0, 0},
+    Carrier{"Squeeze", 0, 0},
+    Carrier{"Unsqueeze", 0, 0},
+    Carrier{"Transpose", 0, 0},
+    Carrier{"Slice", 0, 0},
+    Carrier{"Split", 0, 0},
+    Carrier{"Concat", 0, every},
+    Carrier{"Expand", 0, 0},
+    Carrier{"Tile", 0, 0},
+    Carrier{"Pad", 0, 0},
+    Carrier{"Where", 1, 2},
+    Carrier{"Gather", 0, 0},
+    Carrier{"GatherElements", 0, 0},
+    Carrier{"GatherND", 0, 0},
+    Carrier{"Clip", 0, 0},
+    Carrier{"Max", 0, every},
+    Carrier{"Min", 0, every},
+    Carrier{"ReduceMax", 0, 0},
+    Carrier{"ReduceMin", 0, 0},
+    Carrier{"Compress", 0, 0},
+    Carrier{"Dropout", 0, 0},
+    Carrier{"ReverseSequence", 0, 0},
+    Carrier{"Trilu", 0, 0},
+    Carrier{"DepthToSpace", 0, 0},
+    Carrier{"SpaceToDepth", 0, 0},
+    Carrier{"TopK", 0, 0},
+    Carrier{"ScatterND", 0, 0},
+    Carrier{"ScatterElements", 0, 0},
     Carrier{"TensorScatter", 0, 0},
+    Carrier{"QuantizeLinear", 0, 0},
+    Carrier{"DequantizeLinear", 0, 0},
 };
 
 // Operators whose first output has the shape of their first input. These are the ones found between

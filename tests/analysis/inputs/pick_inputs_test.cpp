@@ -1,12 +1,17 @@
 #include "vernier/analysis/inputs/pick_inputs.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
 
 std::vector<Tensor> first_sample(const Model& model, const InputSpec& spec = {}) {
   return automatic_inputs(model, nullptr, spec, {}).samples->sample(0);
@@ -51,6 +56,21 @@ TEST(AutomaticInputs, an_open_axis_has_the_largest_size_that_the_model_takes) {
 TEST(AutomaticInputs, a_shape_that_was_given_is_kept) {
   EXPECT_EQ(first_sample(waveform({-1, "time"}), {.shapes = {{"sound", {2, 1, 64}}}})[0].shape,
             (Shape{2, 1, 64}));
+}
+
+TEST(AutomaticInputs, the_reference_tells_what_an_input_of_integers_is_for) {
+  const auto of = [](const std::string& op) {
+    GraphBuilder builder;
+    builder.input("ids", DType::i64, {{1, ""}, {8, ""}})
+        .input("mask", DType::i64, {{1, ""}, {8, ""}});
+    builder.weight(tensor_of<std::int64_t>("one", DType::i64, {}, {1}));
+    builder.node(op, {"one", "mask"}, {"kept"}).node("Add", {"kept", "ids"}, {"y"}).output("y");
+    return builder.model();
+  };
+  const Model reference = of("Sub"), candidate = of("Mul");
+  const Inputs inputs = automatic_inputs(candidate, &reference, {}, {});
+  EXPECT_THAT(to_f64(inputs.samples->sample(0).at(1)), Each(1));
+  EXPECT_THAT(to_f64(inputs.samples->sample(1).at(1)), ElementsAre(1, 1, 1, 1, 0, 0, 0, 0));
 }
 
 TEST(AutomaticInputs, the_same_seed_gives_the_same_bytes) {

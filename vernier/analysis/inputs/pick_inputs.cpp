@@ -261,6 +261,25 @@ PickedInputs pick_inputs(CalibrationProbe& probe, SampleMaker& maker, bool has_i
   return picking.picked(stage);
 }
 
+// The candidate's, and those of the reference for inputs of integers: what these are for shows in
+// constants, which a candidate may have quantized or lost.
+std::vector<InputKind> kinds_of(const Model& candidate, const Model* reference) {
+  std::vector<InputKind> kinds = input_kinds(candidate);
+  if (!reference) return kinds;
+  const std::vector<TensorSpec> inputs = candidate.inputs(), expected = reference->inputs();
+  const std::vector<InputKind> known = input_kinds(*reference);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto at = std::ranges::find(expected, inputs[i].name, &TensorSpec::name);
+    if (is_float(inputs[i].dtype) || at == expected.end()) continue;
+    InputKind kind = known[static_cast<std::size_t>(at - expected.begin())];
+    if (kind.role == InputRole::values) continue;
+    if (kind.range && kinds[i].range)  // a table of the candidate may be shorter
+      kind.range->high = std::min(kind.range->high, kinds[i].range->high);
+    kinds[i] = std::move(kind);
+  }
+  return kinds;
+}
+
 }  // namespace
 
 bool is_automatic(const InputSpec& spec) { return !are_given(spec) && !spec.distribution; }
@@ -271,7 +290,7 @@ Inputs automatic_inputs(const InputTarget& target, const Model* reference, const
   if (auto sequences = decoder_samples(target, spec)) return std::move(*sequences);
   const Model& candidate = *target.onnx;
   const std::vector<TensorSpec> inputs = known_inputs(target);
-  const std::vector<InputKind> kinds = input_kinds(candidate);
+  const std::vector<InputKind> kinds = kinds_of(candidate, reference);
   const RandomOptions random{.seed = spec.seed,
                              .shapes = shapes_of(spec, inputs),
                              .ranges = ranges_of(spec, inputs),
