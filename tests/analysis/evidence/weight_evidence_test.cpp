@@ -743,6 +743,26 @@ TEST(WeightEvidence, parameters_of_a_recurrent_module_are_compared) {
   }
 }
 
+// PyTorch stores the gates as ifgo and exports nodes that reorder them; an optimiser computes
+// these.
+TEST(WeightEvidence, a_recurrent_weight_that_an_optimiser_computed_is_the_references) {
+  std::vector<float> stored = ramp(24, 0.1F), ordered = stored;
+  std::ranges::rotate(ordered.begin() + 6, ordered.begin() + 18, ordered.end());
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{5}, {1}, {3}}).output("y");
+  builder.weight(tensor_of("raw", DType::f32, {8, 3}, stored))
+      .weight(tensor_of<std::int64_t>("rows", DType::i64, {8}, {0, 1, 6, 7, 2, 3, 4, 5}))
+      .weight(tensor_of<std::int64_t>("axes", DType::i64, {1}, {0}))
+      .weight(tensor_of("r", DType::f32, {1, 8, 2}, ramp(16, 0.15F)))
+      .node("Gather", {"raw", "rows"}, {"a"})
+      .node("Unsqueeze", {"a", "axes"}, {"w"})
+      .node("LSTM", {"x", "w", "r"}, {"y"}, {int_attribute("hidden_size", 2)});
+  const Model reference = builder.model();
+  EXPECT_EQ(evidence_of(reference, recurrent(ordered, ramp(16, 0.15F))).answer, Answer::same);
+  std::ranges::reverse(ordered);
+  EXPECT_EQ(evidence_of(reference, recurrent(ordered, ramp(16, 0.15F))).answer, Answer::different);
+}
+
 TEST(WeightEvidence, an_initial_state_is_no_weight) {
   const std::vector<float> w = ramp(24, 0.1F), r = ramp(16, 0.15F);
   Model model = recurrent(w, r);

@@ -7,14 +7,18 @@
 #include <cmath>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <span>
 #include <unordered_set>
 
 #include "vernier/analysis/evidence/recurrent_weights.h"
 #include "vernier/analysis/pairing/by_name.h"
+#include "vernier/error.h"
 #include "vernier/model/onnx_type.h"
 #include "vernier/model/quantization.h"
-#include "vernier/runtime/runner.h"
+#include "vernier/model/tensor_data.h"
+#include "vernier/runtime/ort_runner.h"
+#include "vernier/runtime/stopping.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -180,6 +184,49 @@ std::optional<Quantizer> operand_quantizer(const NodeProto& node, Quantizer quan
   return quantizer;
 }
 
+// Collects the nodes that compute a tensor, in order, and the constants that they read. False if
+// it depends on anything else.
+bool collect_computation(const GraphIndex& graph, const std::string& tensor,
+                         vernier_onnx::GraphProto& found, std::unordered_set<std::string>& seen) {
+  constexpr int most_nodes = 1000;
+  if (tensor.empty() || !seen.insert(tensor).second) return true;
+  if (const TensorProto* constant = graph.constant(tensor)) {
+    Tensor value = graph.index().model().tensor(*constant);
+    value.name = tensor;
+    *found.add_initializer() = make_tensor_proto(value);
+    return true;
+  }
+  const NodeProto* node = graph.producer(tensor);
+  if (!node || node->input_size() == 0 || found.node_size() >= most_nodes) return false;
+  for (const auto& attribute : node->attribute())
+    if (attribute.has_g()) return false;
+  for (const std::string& input : node->input())
+    if (!collect_computation(graph, input, found, seen)) return false;
+  for (const std::string& output : node->output()) seen.insert(output);
+  *found.add_node() = *node;
+  return true;
+}
+
+// The value of a float tensor that is computed from constants alone; nullopt for any other.
+std::optional<Tensor> computed_from_constants(const GraphIndex& graph, const std::string& tensor) {
+  const vernier_onnx::ModelProto& whole = graph.index().model().proto();
+  vernier_onnx::ModelProto proto;
+  proto.set_ir_version(whole.ir_version());
+  *proto.mutable_opset_import() = whole.opset_import();
+  proto.mutable_graph()->set_name("computed");
+  std::unordered_set<std::string> seen;
+  if (!collect_computation(graph, tensor, *proto.mutable_graph(), seen)) return std::nullopt;
+  proto.mutable_graph()->add_output()->set_name(tensor);
+  try {
+    Tensor value = OrtRunner(Model(std::move(proto), {}), {}).run({}).front();
+    return is_float(value.dtype) ? std::optional(convert(value, DType::f32)) : std::nullopt;
+  } catch (const Stopped&) {
+    throw;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 class WeightList {
  public:
   WeightList(const ModelIndex& index, bool any_table) : index_(index) {
@@ -195,6 +242,7 @@ class WeightList {
     for (const Weight& weight : index_.weights())
       if (!quantized.contains(weight.name) && (any_table || is_read_as_weight(weight)))
         add_float(weight);
+    if (any_table) add_computed();
   }
 
   std::vector<ModelWeight> take() && { return std::move(weights_); }
@@ -263,6 +311,30 @@ class WeightList {
                         .convolves = is_read_by(weight, convolutions),
                         .transposes = is_read_by(weight, {"ConvTranspose"}),
                         .is_blocked = is_in_blocks(weight)});
+  }
+
+  // Weights of recurrent operators that are computed from constants, as PyTorch exports them: an
+  // optimiser stores the result under the same name.
+  void add_computed() {
+    for (const GraphIndex& graph : index_.graphs())
+      for (const NodeProto& node : graph.graph().node()) {
+        if (!is_recurrent_operator(node)) continue;
+        for (const int input : {1, 2}) {
+          const std::string name = input_name(node, input);
+          if (name.empty() || graph.weight_source(name)) continue;
+          if (auto value = computed_from_constants(graph, name)) add_value(name, *std::move(value));
+        }
+      }
+  }
+
+  void add_value(const std::string& name, Tensor value) {
+    Shape shape = value.shape;
+    weights_.push_back({.name = name,
+                        .shape = std::move(shape),
+                        .stored = DType::f32,
+                        .read = [held = std::make_shared<const Tensor>(
+                                     std::move(value))] { return copy(held->view()); },
+                        .aliases = {name}});
   }
 
   static bool is_in_blocks(const Weight& weight) {

@@ -47,8 +47,7 @@ class Counterparts {
   Counterparts(const FloatReference& reference, const ModelIndex& candidate,
                const WeightEvidence& evidence)
       : reference_(reference.model), weights_(float_weights_of(reference, candidate, evidence)) {
-    if (reference_ || !reference.runner) return;
-    parameters_.emplace(*reference.runner);
+    if (!reference_ && reference.runner) parameters_.emplace(*reference.runner);
     for (const GraphIndex& graph : candidate.graphs())
       for (const vernier_onnx::NodeProto& node : graph.graph().node())
         if (node.input_size() > 2)
@@ -59,6 +58,8 @@ class Counterparts {
   std::optional<Tensor> of(const std::string& name, const TensorView& stored) {
     if (const auto found = weights_.find(name); found != weights_.end())
       return shaped(found->second.weight.view(), stored);
+    // The layer's bias first: some exporters keep the name of a bias into which they fold a norm.
+    if (auto found = bias_of(name, stored)) return found;
     if (auto found = reference_ ? constant_of(name, stored) : parameter_of(name, stored))
       return std::move(found->value);
     if (are_short(stored)) return std::nullopt;
@@ -92,14 +93,19 @@ class Counterparts {
     return std::nullopt;
   }
 
+  // The reference's bias of the node that reads this one, with a norm folded in if need be.
+  std::optional<Tensor> bias_of(const std::string& name, const TensorView& stored) const {
+    const auto beside = weights_beside_.find(name);
+    if (beside == weights_beside_.end()) return std::nullopt;
+    const auto layer = weights_.find(beside->second);
+    if (layer == weights_.end()) return std::nullopt;
+    for (const Tensor& bias : layer->second.biases)
+      if (bias.size() == stored.size() && rounds_to(bias, stored)) return shaped(bias, stored);
+    return std::nullopt;
+  }
+
   std::optional<Found> parameter_of(const std::string& name, const TensorView& stored) {
     if (!parameters_) return std::nullopt;
-    // The layer's bias first: some exporters keep the name of a bias into which they fold a norm.
-    if (const auto beside = weights_beside_.find(name); beside != weights_beside_.end())
-      if (const auto layer = weights_.find(beside->second); layer != weights_.end())
-        for (const Tensor& bias : layer->second.biases)
-          if (bias.size() == stored.size() && rounds_to(bias, stored))
-            return Found{shaped(bias, stored)};
     const std::vector<Tensor>& parameters = parameters_->of_size(stored.size());
     const auto named = std::ranges::find(parameters, name, &Tensor::name);
     if (named != parameters.end()) return compared(*named, stored);
