@@ -130,6 +130,42 @@ TEST(Quantization, q_operators_show_their_output_and_weight) {
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1, 1.5F, 2));
 }
 
+TEST(Quantization, a_constant_that_a_q_operator_adds_is_a_weight) {
+  const Tensor zero = tensor_of<std::uint8_t>("z", DType::u8, {}, {0});
+  const Tensor added = tensor_of<std::uint8_t>("bias_quantized", DType::u8, {2}, {3, 4});
+  const Model model = with_float_input()
+                          .weight(zero)
+                          .weight(added)
+                          .node("QuantizeLinear", {"x", "s", "z"}, {"q"})
+                          .node("QLinearAdd", {"bias_quantized", "s", "z", "q", "s", "z", "s", "z"},
+                                {"y_quantized"})
+                          .node("DequantizeLinear", {"y_quantized", "s", "z"}, {"y"})
+                          .model();
+  const auto found = find_quantization(model);
+  ASSERT_THAT(found.weights, SizeIs(1));
+  EXPECT_EQ(found.weights[0].reader_input, 0);
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(1.5F, 2));
+}
+
+TEST(Quantization, a_float_constant_that_q_operators_read_quantized_is_a_weight) {
+  const Tensor zero = tensor_of<std::uint8_t>("z", DType::u8, {}, {0});
+  const Tensor added = tensor_of<float>("bias", DType::f32, {2}, {1.6F, 2});
+  const Model model =
+      with_float_input()
+          .weight(zero)
+          .weight(added)
+          .node("QuantizeLinear", {"x", "s", "z"}, {"q"})
+          .node("QuantizeLinear", {"bias", "s", "z"}, {"b"})
+          .node("QLinearAdd", {"q", "s", "z", "b", "s", "z", "s", "z"}, {"y_quantized"})
+          .node("DequantizeLinear", {"y_quantized", "s", "z"}, {"y"})
+          .model();
+  const auto found = find_quantization(model);
+  ASSERT_THAT(found.weights, SizeIs(1));
+  EXPECT_EQ(found.weights[0].name, "bias");
+  EXPECT_EQ(found.weights[0].form, WeightForm::fake_quantized);
+  EXPECT_THAT(values(found.weights[0].real()), ElementsAre(1.5F, 2));
+}
+
 TEST(Quantization, dynamic_quantization_gives_weights_and_outputs) {
   const auto to_float = int_attribute("to", onnx_data_type(DType::f32));
   const Model model = with_float_input()

@@ -46,5 +46,19 @@ TEST(RoomForFloats, is_what_onnx_runtime_takes_from_memory) {
   }
 }
 
+// As quantizers leave them behind an If.
+TEST(SwitchedOff, keeps_nodes_that_stand_behind_their_readers) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{2}})
+      .node("Relu", {"a"}, {"y"})
+      .node("Abs", {"x"}, {"unread"})
+      .node("Neg", {"x"}, {"a"})
+      .output("y");
+  const Model model = switched_off({graph.model(), {}, {}});
+  ASSERT_EQ(model.graph().node_size(), 2);
+  EXPECT_EQ(model.graph().node(0).op_type(), "Relu");
+  EXPECT_EQ(model.graph().node(1).op_type(), "Neg");
+}
+
 }  // namespace
 }  // namespace vernier

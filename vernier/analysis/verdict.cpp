@@ -59,6 +59,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::other_inputs: return "other_inputs";
     case DoubtKind::costly_range: return "costly_range";
     case DoubtKind::other_structure: return "other_structure";
+    case DoubtKind::unproven_structure: return "unproven_structure";
     case DoubtKind::missing_activation: return "missing_activation";
     case DoubtKind::other_node: return "other_node";
     case DoubtKind::alike_samples: return "alike_samples";

@@ -56,6 +56,7 @@ enum class DoubtKind {
   other_inputs,        // synthetic inputs that fit nearly as well break the limits
   costly_range,        // a range fits so badly that a fitting one improves the outputs
   other_structure,     // the candidate in float32 is not quite the reference
+  unproven_structure,  // the same, and what stayed quantized does not explain it
   missing_activation,  // the candidate has fewer activation functions than the reference
   other_node,          // a node differs from the reference's, which synthetic inputs may not show
   alike_samples,       // the network computes almost the same for all samples

@@ -130,7 +130,7 @@ class GraphReader {
     const NodeProto* source = index_.producer(node.input(0));
     if (is_quantize_linear(source)) {
       if (stored(source->input(0)))
-        add_fake_quantized(*source, node);
+        add_fake_quantized(*source, node.output(0));
       else
         add_pair(*source, node);
     } else if (const TensorProto* weight = stored(node.input(0))) {
@@ -181,14 +181,16 @@ class GraphReader {
                 quantize.input(0)));
   }
 
-  // A QuantizeLinear before a QOperator node: no DequantizeLinear reads the stored integers.
+  // A QuantizeLinear before a QOperator node, of an activation or a constant: no DequantizeLinear
+  // reads the stored integers.
   void add_lone_quantize(const NodeProto& node) {
     const auto readers = index_.consumers(node.output(0));
     if (std::ranges::any_of(readers,
                             [](const NodeProto* reader) { return is_dequantize_linear(reader); }))
       return;
     const auto input_quantizer = node_quantizer(node, quantized_type(node));
-    if (!input_quantizer || stored(node.input(0))) return;
+    if (!input_quantizer) return;
+    if (stored(node.input(0))) return add_fake_quantized(node, "");
     found_.activations.push_back(written({.name = label(node.input(0)),
                                           .before = label(node.input(0)),
                                           .stored = label(node.output(0)),
@@ -215,15 +217,22 @@ class GraphReader {
                                             .quantizer = *output,
                                             .node = node_label(node)},
                                            node.output(0)));
-    if (!op.has_weight) return;
-    const StoredInput& weight = op.inputs[1];
-    const TensorProto* integers = stored(input_name(node, weight.tensor));
+    for (const StoredInput& input : op.inputs) {
+      const bool is_weight = op.has_weight && &input == &op.inputs[1];
+      if (is_weight || real_operator(node)) add_stored_operand(node, input, real_output);
+    }
+  }
+
+  // An input of a QOperator node, if it is a constant: a weight, or what QLinearAdd adds.
+  void add_stored_operand(const NodeProto& node, const StoredInput& input,
+                          const std::string& real_output) {
+    const TensorProto* integers = stored(input_name(node, input.tensor));
     if (!integers) return;
-    auto weight_quantizer = quantizer(input_name(node, weight.scale),
-                                      input_name(node, weight.zero_point), dtype_of(*integers));
-    if (!weight_quantizer) return;
-    weight_quantizer->axis = scale_axis(node, weight.tensor, *integers);
-    add_operand(node, weight.tensor, WeightForm::q_operator, *weight_quantizer, real_output);
+    auto operand_quantizer = quantizer(input_name(node, input.scale),
+                                       input_name(node, input.zero_point), dtype_of(*integers));
+    if (!operand_quantizer) return;
+    operand_quantizer->axis = scale_axis(node, input.tensor, *integers);
+    add_operand(node, input.tensor, WeightForm::q_operator, *operand_quantizer, real_output);
   }
 
   // The node computes the scale of its first input in each run.
@@ -319,19 +328,20 @@ class GraphReader {
     found_.weights.push_back(std::move(weight));
   }
 
-  void add_fake_quantized(const NodeProto& quantize, const NodeProto& node) {
+  // `dequantized` is empty if QOperator nodes read the integers.
+  void add_fake_quantized(const NodeProto& quantize, const std::string& dequantized) {
     if (!seen_.insert("weight\n" + quantize.output(0)).second) return;
     const auto weight_quantizer = node_quantizer(quantize, quantized_type(quantize));
     if (!weight_quantizer) return;
     QuantizedWeight weight{.name = quantize.input(0),
                            .form = WeightForm::fake_quantized,
-                           .real_name = label(node.output(0)),
+                           .real_name = dequantized.empty() ? "" : label(dequantized),
                            .quantizer = *weight_quantizer};
     weight.real = [&model = model_, real = stored(quantize.input(0)),
                    quantizer = *weight_quantizer] {
       return fake_quantize(model.tensor(*real), quantizer);
     };
-    set_reader(weight, node.output(0));
+    set_reader(weight, dequantized.empty() ? quantize.output(0) : dequantized);
     found_.weights.push_back(std::move(weight));
   }
 

@@ -143,15 +143,22 @@ class GraphSwitches {
     return true;
   }
 
-  // A QuantizeLinear before QOperator nodes: no DequantizeLinear reads its output.
+  // A QuantizeLinear before QOperator nodes, of an activation or a constant: no DequantizeLinear
+  // reads its output.
   bool add_quantize(NodeProto& node) {
     const auto index = activation(index_.label(node.output(0)));
+    const auto constant = list_.weight_switches.find(node.input(0));
+    const bool is_constant = !index && constant != list_.weight_switches.end();
     const auto readers = index_.consumers(node.output(0));
-    if (!index || std::ranges::any_of(readers, is_dequantize_linear)) return false;
-    const std::string x = node.input(0), stored = node.output(0);
-    const Real real{"vernier.real:" + stored, input_name(node, 1), input_name(node, 2), {*index}};
+    if ((!index && !is_constant) || std::ranges::any_of(readers, is_dequantize_linear))
+      return false;
+    const std::size_t at = index ? *index : constant->second;
+    const std::string x = is_constant ? float_name(node.input(0)) : node.input(0);
+    const std::string stored = node.output(0);
+    const Real real{"vernier.real:" + stored, input_name(node, 1), input_name(node, 2), {at}};
     emit(std::move(node));
-    emit(choice_node(place_of(*index), x, dequantized(stored, real), real.tensor));
+    const SwitchPlace place = is_constant ? SwitchPlace{at, SwitchRole::weight} : place_of(at);
+    emit(choice_node(place, x, dequantized(stored, real), real.tensor));
     real_.emplace(stored, real);
     unswitched_stores_.insert(stored);
     return true;
@@ -320,12 +327,32 @@ class GraphSwitches {
     if (!convolves && node.op_type() != "MatMulInteger") return;
     const auto x = dynamic_.find(node.input(0));
     const auto weight = operands_.find(node.input(1));
-    if (x == dynamic_.end() || weight == operands_.end()) return;
+    if (x == dynamic_.end()) return;
     Product product{.real = real_node(node, {convolves ? "Conv" : "MatMul", {}}),
                     .switches = x->second.switches};
+    const std::string factor = weight == operands_.end()
+                                   ? computed_weight(node, product.switches)
+                                   : real_weight(node.input(1), weight->second, product.switches);
+    if (factor.empty()) return;
     product.real.add_input(x->second.tensor);
-    product.real.add_input(real_weight(node.input(1), weight->second, product.switches));
+    product.real.add_input(factor);
     products_.emplace(real_product(index_, node.output(0)), std::move(product));
+  }
+
+  // A constant that a DynamicQuantizeLinear quantizes in each run, or what comes out of it: it goes
+  // with the other factor's switches. Empty if the second input is no such weight.
+  std::string computed_weight(const NodeProto& node, const Indices& switches) {
+    const std::string stored = node.input(1);
+    const NodeProto* quantize = index_.producer(stored);
+    if (!quantize || quantize->op_type() != "DynamicQuantizeLinear" ||
+        !index_.constant(quantize->input(0)) || real_product(index_, node.output(0)).empty())
+      return "";
+    list_.computed_weights.insert(node_label(node));
+    std::string output = "vernier.switched:" + node.output(0);
+    emit(selector_node(switches, quantize->input(0),
+                       dequantized(stored, {"", quantize->output(1), quantize->output(2), {}}),
+                       output));
+    return output;
   }
 
   bool add_product(NodeProto& node) {

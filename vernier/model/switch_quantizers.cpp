@@ -54,6 +54,9 @@ class ModelSwitches {
       *model_.graph().add_initializer() = make_tensor_proto(std::exchange(weight, {}));
     import_switch_domain(model_.proto());
     remove_unplaced();
+    std::erase_if(list_.unswitched, [&](const Unswitched& each) {
+      return list_.computed_weights.contains(each.subject);
+    });
     return {std::move(model_), std::move(list_.switches), std::move(list_.unswitched)};
   }
 

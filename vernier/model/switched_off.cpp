@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "vernier/model/insert_switches.h"
@@ -48,21 +49,27 @@ class SwitchedOff {
   GraphProto& graph_;
 };
 
-// Removes the nodes that nothing depends on, last ones first.
+// Removes the nodes that nothing depends on. ONNX Runtime takes nodes of the main graph in any
+// order.
 void remove_unread(GraphProto& graph) {
-  std::set<std::string> read;
-  for (const auto& output : graph.output()) read.insert(output.name());
-  std::vector<NodeProto> kept;
-  auto& nodes = *graph.mutable_node();
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    if (std::ranges::none_of(node->output(), [&](const auto& name) { return read.contains(name); }))
-      continue;
-    read.insert(node->input().begin(), node->input().end());
-    for (std::string& name : captured_names(*node)) read.insert(std::move(name));
-    kept.push_back(std::move(*node));
+  std::map<std::string, const NodeProto*> producers;
+  for (const NodeProto& node : graph.node())
+    for (const std::string& output : node.output()) producers.emplace(output, &node);
+  std::vector<std::string> pending;
+  for (const auto& output : graph.output()) pending.push_back(output.name());
+  std::set<const NodeProto*> needed;
+  while (!pending.empty()) {
+    const auto producer = producers.find(pending.back());
+    pending.pop_back();
+    if (producer == producers.end() || !needed.insert(producer->second).second) continue;
+    const NodeProto& node = *producer->second;
+    pending.insert(pending.end(), node.input().begin(), node.input().end());
+    for (std::string& name : captured_names(node)) pending.push_back(std::move(name));
   }
-  nodes.Clear();
-  for (auto node = kept.rbegin(); node != kept.rend(); ++node) *graph.add_node() = std::move(*node);
+  google::protobuf::RepeatedPtrField<NodeProto> kept;
+  for (NodeProto& node : *graph.mutable_node())
+    if (needed.contains(&node)) *kept.Add() = std::move(node);
+  graph.mutable_node()->Swap(&kept);
 }
 
 void switch_off(GraphProto& graph) {

@@ -165,6 +165,12 @@ std::string doubt_text(const Doubt& doubt) {
           "run in float32, the candidate's output {} agrees with the reference's at {:.1f} dB (< "
           "{:g}): it may be another function",
           doubt.subject, doubt.value, doubt.limit);
+    case DoubtKind::unproven_structure:
+      return fmt::format(
+          "not shown to be the same function: without the quantizers that can be switched off it "
+          "agrees with the reference at {:.1f} dB (< {:g}), and {} could not be; a candidate that "
+          "keeps it in float would show it",
+          doubt.value, doubt.limit, doubt.subject);
     case DoubtKind::missing_activation:
       return fmt::format(
           "the reference has {:g} activation functions like {}, the candidate {:g}: one may be "

@@ -66,12 +66,26 @@ TEST(Evidence, one_made_up_sample_proves_no_loss) {
 
 TEST(Evidence, rounded_constants_explain_a_little_and_no_other_network) {
   Evidence evidence = quantized(0.1);
-  evidence.structure = StructureEvidence{.output = "y", .sqnr_db = 30, .unswitched = 1};
+  evidence.structure =
+      StructureEvidence{.output = "y", .sqnr_db = 30, .unswitched = 1, .explained = true};
   EXPECT_EQ(outcome({}, evidence), Outcome::pass);
   evidence.structure->sqnr_db = 15;
-  EXPECT_EQ(outcome({}, evidence), Outcome::pass);  // what stayed quantized may be anything
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);  // those of 4 bits are rounded as much
   evidence.structure->only_fine = true;
   EXPECT_EQ(outcome({}, evidence), Outcome::inconclusive);
+}
+
+TEST(Evidence, what_stays_quantized_is_no_excuse_unless_it_was_shown_to_make_the_difference) {
+  Evidence evidence = quantized(0.1);
+  evidence.real_inputs = true;
+  evidence.structure = StructureEvidence{
+      .output = "y", .sqnr_db = 50, .unswitched = 1, .first_unswitched = "attention"};
+  const Verdict verdict = make_verdict({limit}, {}, evidence);
+  EXPECT_EQ(verdict.doubts,
+            (std::vector<Doubt>{{DoubtKind::unproven_structure, "attention", 50, 60}}));
+  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("attention could not be"));
+  evidence.structure->sqnr_db = 61;
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);
 }
 
 TEST(Evidence, class_ids_that_differ_in_float32_are_a_doubt) {

@@ -628,6 +628,224 @@ TEST(FurtherRuns, a_rounded_constant_of_a_float16_candidate_excuses_little) {
   }
 }
 
+// x * factor, then a LeakyRelu. The factor is [0.71, 0.43, 0.11] under this name.
+Model scaled_network(const std::string& factor, float slope) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {3}, {8}, {8}}).output("y");
+  builder.weight(tensor_of<float>(factor, DType::f32, {3, 1, 1}, {0.71F, 0.43F, 0.11F}))
+      .node("Mul", {"x", factor}, {"a"})
+      .node("LeakyRelu", {"a"}, {"y"}, {float_attribute("alpha", slope)});
+  return builder.model();
+}
+
+// The same in integers, as ONNX Runtime's QOperator format has it.
+Model scaled_in_integers(float slope) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {3}, {8}, {8}}).output("y");
+  builder.weight(tensor_of<float>("x_step", DType::f32, {}, {0.031F}))
+      .weight(tensor_of<float>("step", DType::f32, {}, {0.02F}))
+      .weight(tensor_of<std::uint8_t>("middle", DType::u8, {}, {128}))
+      .weight(tensor_of<float>("factor_scale", DType::f32, {}, {0.005F}))
+      .weight(tensor_of<std::uint8_t>("zero", DType::u8, {}, {0}))
+      .weight(tensor_of<std::uint8_t>("factor_quantized", DType::u8, {3, 1, 1}, {142, 86, 22}));
+  builder.node("QuantizeLinear", {"x", "x_step", "middle"}, {"x_stored"})
+      .node("QLinearMul",
+            {"x_stored", "x_step", "middle", "factor_quantized", "factor_scale", "zero", "step",
+             "middle"},
+            {"a_stored"}, {}, "com.microsoft")
+      .node("QLinearLeakyRelu", {"a_stored", "step", "middle", "step", "middle"}, {"y_stored"},
+            {float_attribute("alpha", slope)}, "com.microsoft")
+      .node("DequantizeLinear", {"y_stored", "step", "middle"}, {"y"});
+  return builder.model();
+}
+
+class Three : public Drawn {
+ public:
+  std::vector<Tensor> sample(std::int64_t index) override {
+    return {normal("x", {1, 3, 8, 8}, 1, 100 + static_cast<std::uint64_t>(index))};
+  }
+};
+
+CompareResult compared_scaled(const Model& candidate, const Model& reference) {
+  Three samples;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::int8);
+  options.compare.evidence.real_inputs = true;
+  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+}
+
+TEST(FurtherRuns, a_constant_of_an_integer_operator_is_the_references_without_quantizers) {
+  const Model reference = scaled_network("factor", 0.2F);
+  const CompareResult right = compared_scaled(scaled_in_integers(0.2F), reference);
+  ASSERT_TRUE(right.evidence.structure);
+  EXPECT_EQ(right.evidence.structure->unswitched, 0);
+  EXPECT_GT(right.evidence.structure->sqnr_db, 90);
+  EXPECT_TRUE(right.verdict.pass()) << verdict_paragraph(right.verdict).text.text;
+  const CompareResult other = compared_scaled(scaled_in_integers(0.25F), reference);
+  EXPECT_EQ(other.verdict.outcome, Outcome::fail);
+}
+
+// The factor has another name, and too few elements to be found by its values.
+TEST(FurtherRuns, a_rounded_constant_excuses_what_more_rounding_makes_worse) {
+  const Model reference = scaled_network("other", 0.2F);
+  Model right = scaled_in_integers(0.2F);
+  Tensor codes = right.tensor(initializer(right, "factor_quantized"));
+  elements<std::uint8_t>(codes)[1] = 87;  // rounded less well, so that it shows
+  initializer(right, "factor_quantized") = make_tensor_proto(codes);
+  const CompareResult rounded = compared_scaled(right, reference);
+  ASSERT_TRUE(rounded.evidence.structure);
+  EXPECT_EQ(rounded.evidence.structure->unswitched, 1);
+  EXPECT_TRUE(rounded.evidence.structure->explained) << rounded.evidence.structure->sqnr_db;
+  EXPECT_TRUE(rounded.verdict.pass()) << verdict_paragraph(rounded.verdict).text.text;
+  const CompareResult other = compared_scaled(scaled_in_integers(0.3F), reference);
+  EXPECT_FALSE(other.evidence.structure->explained) << other.evidence.structure->sqnr_db;
+  EXPECT_EQ(other.verdict.outcome, Outcome::inconclusive);
+}
+
+// A QuantizeLinear turns NaN into its lowest number, which the Relu behind it hides.
+TEST(FurtherRuns, a_nan_that_a_quantizer_hides_fails) {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {3}, {8}, {8}}).output("y");
+  builder.weight(normal("gain", {8}, 1, 1)).node("Mul", {"x", "gain"}, {"a"});
+  builder.node("Relu", {"a"}, {"y"});
+  Model reference = builder.model();
+  Tensor gain = reference.tensor(initializer(reference, "gain"));
+  elements<float>(gain)[0] = 1e-4F;
+  initializer(reference, "gain") = make_tensor_proto(gain);
+  std::vector<std::vector<Tensor>> calibration;
+  for (std::int64_t i = 0; i < Three().size(); ++i) calibration.push_back(Three().sample(i));
+  Model candidate = quantized_copy(reference, calibration);
+  EXPECT_TRUE(compared_scaled(candidate, reference).verdict.pass());
+  elements<float>(gain)[0] = std::nanf("");
+  initializer(candidate, "gain") = make_tensor_proto(gain);
+  EXPECT_EQ(compared_scaled(candidate, reference).verdict.outcome, Outcome::fail);
+}
+
+// An LSTM as dynamic quantization writes it: weights transposed, scales inside the operator.
+TEST(FurtherRuns, a_quantized_lstm_is_the_references_without_quantizers) {
+  const auto network = [](float alpha) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{5}, {1}, {3}}).output("y");
+    builder.weight(normal("w", {1, 8, 3}, 0.5F, 1)).weight(normal("r", {1, 8, 2}, 0.5F, 2));
+    builder.node("LSTM", {"x", "w", "r"}, {"h"}, {int_attribute("hidden_size", 2)})
+        .node("LeakyRelu", {"h"}, {"y"}, {float_attribute("alpha", alpha)});
+    return builder.model();
+  };
+  const auto quantized = [&](float alpha) {
+    Model model = network(alpha);
+    auto& node = first(model, "LSTM");
+    node.set_op_type("DynamicQuantizeLSTM");
+    node.set_domain("com.microsoft");
+    while (node.input_size() < 8) node.add_input("");
+    for (const int at : {1, 2}) {
+      const Tensor real = model.tensor(initializer(model, node.input(at)));
+      const std::int64_t rows = real.shape[1], columns = real.shape[2];
+      Tensor codes = make_tensor(real.name + "_quantized", DType::i8, {1, columns, rows});
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j)
+          elements<std::int8_t>(codes)[j * rows + i] = static_cast<std::int8_t>(
+              std::lround(elements<float>(real.view())[i * columns + j] / 0.015F));
+      *model.graph().add_initializer() = make_tensor_proto(codes);
+      node.set_input(at, codes.name);
+      node.add_input("step");
+      node.add_input("zero");
+    }
+    *model.graph().add_initializer() =
+        make_tensor_proto(tensor_of<float>("step", DType::f32, {1}, {0.015F}));
+    *model.graph().add_initializer() =
+        make_tensor_proto(tensor_of<std::int8_t>("zero", DType::i8, {1}, {0}));
+    auto* domain = model.proto().add_opset_import();
+    domain->set_domain("com.microsoft");
+    domain->set_version(1);
+    return model;
+  };
+  class Steps : public Drawn {
+   public:
+    std::vector<Tensor> sample(std::int64_t index) override {
+      return {normal("x", {5, 1, 3}, 1, 100 + static_cast<std::uint64_t>(index))};
+    }
+  } samples;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::int8);
+  options.compare.evidence.real_inputs = true;
+  const Model reference = network(0.2F);
+  for (const bool right : {true, false}) {
+    const Model candidate = quantized(right ? 0.2F : 0.3F);
+    const CompareResult result =
+        compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_EQ(result.evidence.structure->unswitched, 0);
+    EXPECT_EQ(result.verdict.outcome, right ? Outcome::pass : Outcome::fail)
+        << result.evidence.structure->sqnr_db;
+  }
+}
+
+// An optimiser folds a norm before the conversion: the bias is no constant of the reference.
+TEST(FurtherRuns, a_float16_bias_with_a_norm_folded_in_is_the_references) {
+  constexpr float epsilon = 1e-5F;
+  const Tensor weight = normal("w", {8, 4, 1, 1}, 0.3F, 1), gain = normal("gain", {8}, 1, 2),
+               shift = normal("shift", {8}, 1, 3), mean = normal("mean", {8}, 1, 4);
+  GraphBuilder whole, folded;
+  whole.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+  folded.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+  whole.weight(copy(weight.view()))
+      .weight(copy(gain.view()))
+      .weight(copy(shift.view()))
+      .weight(copy(mean.view()))
+      .weight(tensor_of<float>("variance", DType::f32, {8}, std::vector<float>(8, 2)))
+      .node("Conv", {"x", "w"}, {"a"})
+      .node("BatchNormalization", {"a", "gain", "shift", "mean", "variance"}, {"y"},
+            {float_attribute("epsilon", epsilon)});
+  Tensor kernel = copy(weight.view()), bias = make_tensor("bias", DType::f32, {8});
+  for (int i = 0; i < 8; ++i) {
+    const float factor = elements<float>(gain.view())[i] / std::sqrt(2 + epsilon);
+    for (int j = 0; j < 4; ++j) elements<float>(kernel)[4 * i + j] *= factor;
+    elements<float>(bias)[i] =
+        elements<float>(shift.view())[i] - elements<float>(mean.view())[i] * factor;
+  }
+  folded.weight(kernel).weight(bias).node("Conv", {"x", "w", "bias"}, {"y"});
+  const Model reference = whole.model(), candidate = convert_to_fp16(folded.model()).model;
+  Drawn samples;
+  CompareModelsOptions options;
+  options.compare.limits = default_limits(Precision::fp16);
+  options.compare.evidence.real_inputs = true;
+  const CompareResult result =
+      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  ASSERT_TRUE(result.evidence.structure);
+  EXPECT_EQ(result.evidence.structure->unswitched, 0);
+  EXPECT_GT(result.evidence.structure->sqnr_db, 100);
+}
+
+// Dynamic quantization of a model whose weights are Constant nodes quantizes them in each run.
+TEST(FurtherRuns, a_weight_that_is_quantized_in_each_run_is_the_references_without_quantizers) {
+  const auto network = [](float slope, bool quantized) {
+    GraphBuilder builder;
+    builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+    builder.weight(normal("w", {8, 8}, 0.3F, 1));
+    if (quantized)
+      for (const std::string tensor : {"x", "w"})
+        builder.node("DynamicQuantizeLinear", {tensor},
+                     {tensor + "_stored", tensor + "_scale", tensor + "_zero"});
+    if (quantized)
+      builder.node("MatMulInteger", {"x_stored", "w_stored", "x_zero", "w_zero"}, {"codes"})
+          .node("Cast", {"codes"}, {"numbers"}, {int_attribute("to", 1)})
+          .node("Mul", {"x_scale", "w_scale"}, {"scale"})
+          .node("Mul", {"numbers", "scale"}, {"a"});
+    else
+      builder.node("MatMul", {"x", "w"}, {"a"});
+    builder.node("LeakyRelu", {"a"}, {"y"}, {float_attribute("alpha", slope)});
+    return builder.model();
+  };
+  for (const bool right : {true, false}) {
+    const CompareResult result =
+        compared(network(right ? 0.2F : 0.22F, true), network(0.2F, false));
+    ASSERT_TRUE(result.evidence.structure);
+    EXPECT_EQ(result.evidence.structure->unswitched, 0);
+    EXPECT_EQ(result.verdict.outcome, right ? Outcome::pass : Outcome::fail)
+        << result.evidence.structure->sqnr_db;
+  }
+}
+
 // A GroupNorm, as exporters write it, whose scale of ones is quantized. Other groups have another
 // number of ones, which no constant of the reference is.
 TEST(FurtherRuns, a_quantized_scale_of_ones_excuses_no_other_groups) {

@@ -86,6 +86,11 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
       doubts.push_back({DoubtKind::other_structure, structure->output, structure->sqnr_db, least});
   }
   if (const auto& structure = evidence.structure;
+      structure && !evidence.half && is_unproven(*structure) &&
+      (doubts.empty() || doubts.back().kind != DoubtKind::other_structure))
+    doubts.push_back({DoubtKind::unproven_structure, structure->first_unswitched,
+                      structure->sqnr_db, same_structure_db});
+  if (const auto& structure = evidence.structure;
       structure && structure->unswitched == 0 && !structure->other_ids.empty())
     doubts.push_back({DoubtKind::other_float_ids, structure->other_ids, structure->equal_ids,
                       default_ids_limit(Precision::fp32).value});

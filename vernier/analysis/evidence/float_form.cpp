@@ -1,15 +1,19 @@
 #include "vernier/analysis/evidence/float_form.h"
 
+#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
 #include "vernier/analysis/evidence/constant_evidence.h"
 #include "vernier/analysis/evidence/float_parameters.h"
+#include "vernier/analysis/evidence/float_weights.h"
 #include "vernier/analysis/evidence/widened_model.h"
 #include "vernier/analysis/quantize/bias_correction.h"
+#include "vernier/data/synthetic_signals.h"
 #include "vernier/metrics/kernels.h"
 #include "vernier/model/precision.h"
 #include "vernier/model/tensor_data.h"
@@ -45,11 +49,24 @@ bool is_fine(const QuantizedWeight& constant) {
   return signal == 0 || 10 * std::log10(signal / noise) >= same_structure_db;
 }
 
+// Whether an integer operator's bias, of 32 bits, has codes so large that their rounding is too
+// small to show.
+bool is_fine_bias(const std::string& name, const ModelIndex& candidate) {
+  const auto* stored = candidate.main().constant(name);
+  if (!stored || dtype_of(*stored) != DType::i32) return false;
+  double squares = 0;
+  const std::vector<double> codes = to_f64(candidate.model().tensor(*stored));
+  for (const double code : codes) squares += code * code;
+  return codes.empty() || squares == 0 ||
+         10 * std::log10(12 * squares / static_cast<double>(codes.size())) >= same_structure_db;
+}
+
 // Those whose quantization may show in the outputs.
-std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quantization& found) {
+std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quantization& found,
+                                const ModelIndex& candidate) {
   std::erase_if(unswitched, [&](const Unswitched& each) {
     const auto weight = std::ranges::find(found.weights, each.subject, &QuantizedWeight::name);
-    return weight != found.weights.end() && is_fine(*weight);
+    return weight == found.weights.end() ? is_fine_bias(each.subject, candidate) : is_fine(*weight);
   });
   return unswitched;
 }
@@ -97,6 +114,100 @@ std::vector<std::string> restore_corrected(Model& model, const FloatReference& r
   return kept;
 }
 
+// [directions, inputs, gates] as [directions, gates, inputs].
+Tensor with_swapped_axes(const Tensor& weight) {
+  const std::int64_t rows = weight.shape[1], columns = weight.shape[2];
+  Tensor swapped = make_tensor("", DType::f32, {weight.shape[0], columns, rows});
+  const auto from = elements<float>(weight.view());
+  const std::span<float> to = elements<float>(swapped);
+  for (std::int64_t matrix = 0; matrix < weight.shape[0]; ++matrix)
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column)
+        to[static_cast<std::size_t>((matrix * columns + column) * rows + row)] =
+            from[static_cast<std::size_t>((matrix * rows + row) * columns + column)];
+  return swapped;
+}
+
+// An LSTM on real numbers with the reference's weights in place of one that quantizes them. False
+// if the weights are not known.
+bool make_float_lstm(vernier_onnx::NodeProto& node, vernier_onnx::GraphProto& main,
+                     const std::map<std::string, FloatWeight>& weights) {
+  constexpr int shared_inputs = 8;  // scales and zero points follow
+  const auto input = weights.find(input_name(node, 1)),
+             recurrent = weights.find(input_name(node, 2));
+  for (const auto& weight : {input, recurrent})
+    if (weight == weights.end() || weight->second.weight.shape.size() != 3 ||
+        weight->second.weight.dtype != DType::f32)
+      return false;
+  node.set_op_type("LSTM");
+  node.clear_domain();
+  while (node.input_size() > shared_inputs) node.mutable_input()->RemoveLast();
+  for (const auto& [at, weight] : {std::pair(1, input), std::pair(2, recurrent)}) {
+    Tensor real = with_swapped_axes(weight->second.weight);
+    real.name = fmt::format("vernier.float:{}:{}", node_label(node), at);
+    node.set_input(at, real.name);
+    *main.add_initializer() = make_tensor_proto(real);
+  }
+  return true;
+}
+
+// Makes the LSTMs of a graph and its subgraphs that quantize float ones, and removes these from
+// `rounded`.
+void make_float_lstms(vernier_onnx::GraphProto& graph, vernier_onnx::GraphProto& main,
+                      const std::map<std::string, FloatWeight>& weights,
+                      std::vector<std::string>& rounded) {
+  for (auto& node : *graph.mutable_node()) {
+    for (auto& attribute : *node.mutable_attribute())
+      if (attribute.has_g()) make_float_lstms(*attribute.mutable_g(), main, weights, rounded);
+    if (node.op_type() == "DynamicQuantizeLSTM" && make_float_lstm(node, main, weights))
+      std::erase(rounded, node_label(node));
+  }
+}
+
+bool has_quantized_lstm(const Quantization& quantization) {
+  return std::ranges::find(quantization.unread, "DynamicQuantizeLSTM", &UnreadQuantization::op) !=
+         quantization.unread.end();
+}
+
+// The constant with a random error added to each element; nullopt if it has several scales that
+// are not one for each channel.
+std::optional<Tensor> with_errors(const QuantizedWeight& constant) {
+  constexpr double half_width = 1.5;  // steps; rounding to nearest has errors of up to half a step
+  Tensor moved = constant.real();
+  const std::vector<double> steps = to_f64(constant.quantizer.scale);
+  const auto rank = std::ssize(moved.shape);
+  const std::int64_t axis =
+      constant.quantizer.axis < 0 ? constant.quantizer.axis + rank : constant.quantizer.axis;
+  const bool is_one = steps.size() == 1;
+  if (!is_one && (axis < 0 || axis >= rank || constant.quantizer.block_size > 0 ||
+                  moved.shape[axis] != std::ssize(steps)))
+    return std::nullopt;
+  const auto inner =
+      is_one ? 1
+             : static_cast<std::size_t>(element_count(std::span(moved.shape).subspan(axis + 1)));
+  Pcg64 random(std::array<std::uint64_t, 1>{1});
+  const std::span<float> values = elements<float>(moved);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] += static_cast<float>(uniform(random, -half_width, half_width) *
+                                    steps[i / inner % steps.size()]);
+  return moved;
+}
+
+// Whether some node reads the constant, and now reads one with random errors.
+bool move_constant(Model& form, const QuantizedWeight& constant) {
+  auto moved = with_errors(constant);
+  if (!moved) return false;
+  moved->name = "vernier.moved:" + constant.name;
+  const std::string read =
+      constant.real_name.empty() ? "vernier.dequantized:" + constant.name : constant.real_name;
+  bool is_read = false;
+  for (auto& node : *form.graph().mutable_node())
+    for (std::string& input : *node.mutable_input())
+      if (input == read) input = moved->name, is_read = true;
+  if (is_read) *form.graph().add_initializer() = make_tensor_proto(*moved);
+  return is_read;
+}
+
 // Whether the reference is in float32.
 bool is_wide(const ComparedModels& models) {
   return models.reference ? precision_of(*models.reference) == Precision::fp32
@@ -111,8 +222,11 @@ FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weight
   const ModelIndex& candidate = run.extended_index;
   const auto corrected = restore_corrected(form.model, run.read, candidate, weights);
   const Quantization quantization = find_quantization(candidate);
-  for (const Unswitched& each : showing(switched.unswitched, quantization))
+  for (const Unswitched& each : showing(switched.unswitched, quantization, candidate))
     form.rounded.push_back(each.subject);
+  if (has_quantized_lstm(quantization))
+    make_float_lstms(form.model.graph(), form.model.graph(),
+                     float_weights_of(run.read, candidate, weights), form.rounded);
   form.only_fine = std::ranges::all_of(form.rounded, [&](const std::string& name) {
     const auto weight = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
     const auto* operand = candidate.main().constant(name);  // of a QLinearAdd, for example
@@ -123,6 +237,18 @@ FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weight
   if (!run.models.reference)
     form.rounded.insert(form.rounded.end(), corrected.begin(), corrected.end());
   return form;
+}
+
+std::optional<Model> rounded_more(const FloatForm& form, const ModelIndex& candidate) {
+  const Quantization quantization = find_quantization(candidate);
+  Model moved = form.model.clone();
+  for (const std::string& name : form.rounded) {
+    if (name.ends_with(corrected_suffix)) continue;  // its correction is no rounding error
+    const auto constant = std::ranges::find(quantization.weights, name, &QuantizedWeight::name);
+    if (constant == quantization.weights.end() || !move_constant(moved, *constant))
+      return std::nullopt;
+  }
+  return moved;
 }
 
 std::optional<FloatForm> widened_form(const CompareResult& result, const ComparedRun& run) {

@@ -21,6 +21,10 @@ struct FloatForm {
 FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weights,
                      const ComparedRun& run);
 
+// The form with the constants that stay rounded moved by random errors, three times as large as
+// those of rounding. nullopt if something else than constants stays quantized.
+std::optional<Model> rounded_more(const FloatForm& form, const ModelIndex& candidate);
+
 // nullopt if the candidate is not in half precision, its weights differ, or the reference is not in
 // float32.
 std::optional<FloatForm> widened_form(const CompareResult& result, const ComparedRun& run);

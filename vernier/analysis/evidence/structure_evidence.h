@@ -17,6 +17,7 @@ struct StructureEvidence {
   std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
   bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
+  bool explained = false;    // a run with more rounding of them shows that it makes the difference
   std::string origin;        // the layer where the candidate first differs; empty if not found
   std::string origin_cause;  // "attribute_mismatch: axis is 1; in the reference it is -1"
   bool lost_bound = false;   // the origin's quantizer replaces a Relu or Clip; nothing else differs
@@ -33,6 +34,12 @@ inline constexpr double rounded_structure_db = 25;
 // decision that flipped explains it.
 inline bool is_other_network(const StructureEvidence& evidence) {
   return evidence.unswitched == 0 && !evidence.on_few && !(evidence.sqnr_db >= other_structure_db);
+}
+
+// Whether it stays open if the candidate, which is not in half precision, is another function: what
+// could not be switched off need not be what makes the difference.
+inline bool is_unproven(const StructureEvidence& evidence) {
+  return evidence.unswitched > 0 && !evidence.explained && !(evidence.sqnr_db >= same_structure_db);
 }
 
 // Whether more differs than rounding explains, though it may not prove another network.

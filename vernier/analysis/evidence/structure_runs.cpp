@@ -112,6 +112,16 @@ void take_worst(StructureEvidence& structure, const StructureEvidence& output) {
   structure.on_few = output.on_few;
 }
 
+// Whether the candidate in float32 alone is not finite in the output. A quantizer that it has
+// switched off turns NaN into a number.
+bool is_nonfinite_alone(const Failure& failure, const std::vector<Failure>& failures) {
+  return failure.kind == FailureKind::nonfinite && failure.metric.starts_with("candidate_") &&
+         std::ranges::none_of(failures, [&](const Failure& other) {
+           return other.subject == failure.subject && other.kind == FailureKind::nonfinite &&
+                  other.metric.starts_with("reference_");
+         });
+}
+
 // Whether an output of a final Softmax or Sigmoid, at most 1, is the same within rounding. Where
 // the activation saturates, rounding is as large as the output, and only its input tells.
 bool is_rounded_activation(const PairResult& output) {
@@ -131,9 +141,10 @@ std::set<std::string> levelled_outputs(const CompareResult& compared, const Comp
   return levelled;
 }
 
-// Compares the candidate in float32 with the reference, on a few samples. nullopt if it cannot
-// be run.
-std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run) {
+// Compares the candidate in float32 with the reference, on a few samples. nullopt, with a warning
+// in `warnings` unless that is null, if it cannot be run.
+std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run,
+                                                   std::vector<std::string>* warnings = nullptr) {
   StructureEvidence structure{
       .sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded), .only_fine = form.only_fine};
   if (!form.rounded.empty()) structure.first_unswitched = form.rounded[0];
@@ -150,6 +161,8 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
     for (const Failure& failure : compared.verdict.failures)
       if (failure.metric == default_ids_limit(Precision::fp32).metric)
         structure.other_ids = failure.subject, structure.equal_ids = failure.value;
+      else if (is_nonfinite_alone(failure, compared.verdict.failures))
+        take_worst(structure, {.output = failure.subject, .sqnr_db = -INFINITY});
       else if (failure.kind == FailureKind::broken && !levelled.contains(failure.subject))
         take_worst(structure, measured_on(failure, compared));
     for (const PairResult& output : compared.outputs)
@@ -158,7 +171,10 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
         take_worst(structure, measured_on(output));
   } catch (const Stopped&) {
     throw;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (warnings)
+      warnings->push_back(fmt::format(
+          "whether it is the same function in float32 was not measured: {}", error.what()));
     return std::nullopt;
   }
   return structure;
@@ -292,6 +308,18 @@ void put_back_bounds(CompareResult& result, const ComparedRun& run) {
   if (bounded && bounded->sqnr_db >= same_structure_db) structure = *bounded;
 }
 
+// Whether more rounding of the constants that stay rounded makes the difference larger, as far as
+// it would if they made most of it: ten times the noise is 10 dB.
+bool is_explained(const StructureEvidence& structure, const FloatForm& form,
+                  const ComparedRun& run) {
+  constexpr double least_loss_db = 6;
+  if (structure.unswitched == 0 || !(structure.sqnr_db < same_structure_db)) return false;
+  std::optional<Model> moved = rounded_more(form, run.extended_index);
+  if (!moved) return false;
+  const auto again = measure_structure({*std::move(moved), form.rounded, form.only_fine}, run);
+  return again && again->sqnr_db <= structure.sqnr_db - least_loss_db;
+}
+
 std::string unproven_warning(const StructureEvidence& structure) {
   return fmt::format(
       "not proven to be the same function: with its quantizers off, output {} has {:.1f} dB, which "
@@ -305,16 +333,18 @@ void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun&
     return failure.kind == FailureKind::nonfinite;
   };
   if (std::ranges::any_of(result.verdict.failures, is_nonfinite)) return;  // SQNR is NaN
-  result.evidence.structure = measure_structure(form, run);
+  result.evidence.structure = measure_structure(form, run, &result.warnings);
   if (!result.evidence.structure) return;
   put_back_bounds(result, run);
+  if (result.evidence.quantized)
+    result.evidence.structure->explained = is_explained(*result.evidence.structure, form, run);
   judge_anew(result);
   StructureEvidence& structure = *result.evidence.structure;
   if (is_other_network(structure) && !is_lost_bound(result, run))
     find_origin(structure, form.model, run);
   if (!structure.origin.empty()) result.warnings.push_back(origin_warning(structure));
-  if (result.evidence.quantized && structure.unswitched > 0 && !structure.output.empty() &&
-      differs_in_structure(structure))
+  if (result.evidence.quantized && result.verdict.outcome == Outcome::fail &&
+      is_unproven(structure) && !structure.output.empty())
     result.warnings.push_back(unproven_warning(structure));
 }
 

@@ -156,8 +156,17 @@ class FloatParts {
 
   // A constant that is not compared as a weight.
   std::optional<Tensor> other_constant(const QuantizedWeight& weight) {
-    auto found = vector_of(weight);
-    return found ? found : computed_constant(weight);
+    if (auto found = vector_of(weight)) return found;
+    auto computed = computed_constant(weight);
+    return computed || weight.form != WeightForm::fake_quantized ? std::move(computed)
+                                                                 : stored_float(weight);
+  }
+
+  // What the candidate itself holds, if it quantizes a float constant in each run.
+  std::optional<Tensor> stored_float(const QuantizedWeight& weight) const {
+    const Weight* found = candidate_.weight(weight.name);
+    if (!found) return std::nullopt;
+    return convert(candidate_.model().view(*found->proto), DType::f32);
   }
 
   // A constant of the candidate that the reference computes from constants: optimisers fold these.
