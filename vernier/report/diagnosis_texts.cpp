@@ -53,6 +53,19 @@ std::string wrong_range_text(const DiagnosisResult& result) {
   return text;
 }
 
+// "the quantizer of conv3 clips: it represents [0, 1], and its values are in [0, 4]; with a range
+// that fits the outputs are 9.2 dB better"
+std::string unfit_range_text(const DiagnosisResult& result) {
+  if (!result.range || !result.range->gain_db)
+    return fmt::format("the range of the quantizer of {} does not fit its values", result.subject);
+  const NarrowRange& unfit = *result.range;
+  return fmt::format(
+      "the quantizer of {} {}: it represents [{:.3g}, {:.3g}], and its values are in [{:.3g}, "
+      "{:.3g}]; with a range that fits the outputs are {:.1f} dB better",
+      unfit.tensor, unfit.overflow > 1 ? "clips" : "is too coarse", unfit.range.low,
+      unfit.range.high, unfit.seen.low, unfit.seen.high, *unfit.gain_db);
+}
+
 // "conv3: attribute_mismatch: axis is 1; in the reference it is -1; without its quantizers the
 // candidate is 12.10 dB from it"
 std::string structure_text(const DiagnosisResult& result) {
@@ -174,9 +187,7 @@ std::string cause_text(const DiagnosisResult& result) {
                          result.subject);
     case DiagnosedCause::missing_activation:
       return fmt::format("the candidate lacks the activation function {}", result.subject);
-    case DiagnosedCause::narrow_range:
-      return fmt::format("the range of the quantizer of {} does not fit its values",
-                         result.subject);
+    case DiagnosedCause::narrow_range: return unfit_range_text(result);
     case DiagnosedCause::wrong_range: return wrong_range_text(result);
     case DiagnosedCause::other_calibration:
       return fmt::format("calibrated on inputs unlike these (S {:.2f}): its ranges do not fit them",

@@ -108,4 +108,9 @@ void rank_remedies(std::vector<Remedy>& remedies, const std::vector<Limit>& limi
 // Blames a range instead of nodes if another range for one tensor removes most of the noise.
 void name_range(DiagnosisResult& result);
 
+// Blames one quantizer's range instead of noise, if the outputs are much better with a range that
+// fits the values of these inputs: then it makes most of the noise.
+void name_unfit_range(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                      const DiagnosisOptions& options);
+
 }  // namespace vernier

@@ -86,6 +86,7 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
   if (result.compare->evidence.quantized) ask_ranges(result, models, samples, options);
   rank_remedies(result.remedies, result.verdict.limits);
   name_range(result);
+  name_unfit_range(result, models, samples, options);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/diagnosis/swapped_weights.h"
 #include "vernier/analysis/evidence/bias_evidence.h"
+#include "vernier/analysis/evidence/narrow_range.h"
 #include "vernier/analysis/layers/layers.h"
 
 namespace vernier {
@@ -122,6 +123,7 @@ struct DiagnosisResult {
   std::optional<DebugResult> debug;
   std::optional<SwappedWeights> swapped;
   std::optional<ChangedScale> changed_scale;  // of a QOperator model
+  std::optional<NarrowRange> range;           // that a run with a fitting one shows to be the cause
   std::vector<std::string> warnings;
   std::string inputs;                                         // what both were fed
   std::string precision;                                      // of the candidate

@@ -6,6 +6,7 @@
 
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/analysis/evidence/switched_models.h"
 #include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/analysis/quantize/tune.h"
@@ -122,6 +123,31 @@ void name_range(DiagnosisResult& result) {
   const Remedy& first = result.remedies.front();
   if (first.kind == Remedy::Kind::range && gain_of(first) >= much_db)
     name_cause(result, DiagnosedCause::wrong_range, first.subjects.front());
+}
+
+void name_unfit_range(DiagnosisResult& result, const ComparedModels& models, Samples& samples,
+                      const DiagnosisOptions& options) {
+  const Evidence& evidence = result.compare->evidence;
+  const bool may_be_range = result.cause == DiagnosedCause::quantized_nodes ||
+                            result.cause == DiagnosedCause::spread_quantization ||
+                            result.cause == DiagnosedCause::narrow_range ||
+                            (result.cause == DiagnosedCause::wrong_range && !result.changed_scale);
+  if (!may_be_range || !models.reference || !evidence.weights ||
+      evidence.weights->answer != WeightEvidence::Answer::same)
+    return;
+  asked(options, Question::place);
+  try {
+    const ModelIndex reference(*models.reference), candidate(models.candidate);
+    result.range =
+        find_costly_range(switch_quantizers({.model = &reference}, candidate, *evidence.weights,
+                                            FoldedBounds::kept_by_codes),
+                          samples, options.compare.candidate_runtime, evidence.real_inputs);
+  } catch (const Stopped&) {
+    result.interrupted = true;
+  } catch (const Error&) {
+    // Nothing can be switched, or no output holds a number: the noise stays the cause.
+  }
+  if (result.range) name_cause(result, DiagnosedCause::narrow_range, result.range->tensor);
 }
 
 const RuntimeRemedy* runtime_remedy(const DiagnosisResult& result) {

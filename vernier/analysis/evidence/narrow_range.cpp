@@ -222,7 +222,9 @@ std::optional<NarrowRange> find_costly_range(SwitchedModel model, Samples& sampl
   const auto described = [&](const CutOff& worst, double gain_db) {
     return NarrowRange{.tensor = board.switches()[worst.index].name,
                        .overflow = worst.factor(),
-                       .gain_db = gain_db};
+                       .gain_db = gain_db,
+                       .range = worst.range,
+                       .seen = worst.seen};
   };
   std::optional<NarrowRange> found;
   CutOffs all;

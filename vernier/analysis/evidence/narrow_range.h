@@ -5,6 +5,7 @@
 
 #include "vernier/analysis/evidence/calibration_fit.h"
 #include "vernier/data/samples.h"
+#include "vernier/model/quantizer.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -16,6 +17,7 @@ struct NarrowRange {
   std::string tensor;
   double overflow = 0;            // factor by which the range has to grow; below 1 if too wide
   std::optional<double> gain_db;  // of the outputs with a fitting range; nullopt if not measured
+  RealRange range, seen;          // in use, and of the values; of find_costly_range() only
   bool operator==(const NarrowRange&) const = default;
 };
 
