@@ -245,7 +245,7 @@ TEST_F(DiagnoseChain, another_bound_or_factor_is_another_attribute) {
   graph.weight(tensor_of<float>("high", DType::f32, {}, {6}));
   graph.node("Relu", {"x"}, {"a"}).node("Relu", {"a"}, {"b"});
   graph.node("Clip", {"b", "low", "high"}, {"y"});
-  rows[2] = exceeding(rows[2], 0.5);
+  rows[2] = exceeding(row("norm", "Hardtanh", "y"), 0.5);
   EXPECT_EQ(diagnose_row(2).cause, Cause::attribute_mismatch);
   EXPECT_THAT(diagnose_row(2).detail,
               HasSubstr("max_val of node_3 is 6 in the candidate, 4 in the reference"));
