@@ -220,6 +220,14 @@ TEST_F(DiagnoseChain, nan_is_told_where_it_appears_and_inherited_after_it) {
   EXPECT_EQ(diagnose_row(1).cause, Cause::inherited);
 }
 
+TEST_F(DiagnoseChain, infinity_that_the_layers_behind_absorb_is_no_cause) {
+  rows[0] = exceeding(rows[0], INFINITY);
+  rows[0].candidate_inf = 4;
+  EXPECT_NE(diagnose_row(0).cause, Cause::nonfinite);
+  rows[1] = exceeding(rows[1], 0.0);
+  EXPECT_EQ(diagnose_row(0).cause, Cause::nonfinite);
+}
+
 TEST_F(DiagnoseChain, with_the_truth_a_small_error_is_rounding) {
   rows[0] = exceeding(rows[0], 1.0);
   rows[0].truth = LayerTruth{.error_reference = 1e-4, .error_candidate = 3.9e-4, .ratio = 3.9};
