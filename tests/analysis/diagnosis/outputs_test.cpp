@@ -2,6 +2,7 @@
 
 #include "tests/quantized_copy.h"
 #include "vernier/analysis/diagnosis/ask.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {
@@ -38,6 +39,15 @@ TEST(DiagnosedOutputs, may_be_quantizations_fault_if_quantizers_change_much) {
   DiagnosisResult better = failed(6, 20, true), right = failed(6, 40, true);
   EXPECT_FALSE(explained_by_comparison(better));
   EXPECT_FALSE(explained_by_comparison(right));
+}
+
+TEST(DiagnosedOutputs, are_not_blamed_on_inputs_if_the_structure_is_unproven) {
+  DiagnosisResult result = failed(30, 40, false);
+  Verdict& verdict = result.compare->verdict;
+  verdict.outcome = Outcome::inconclusive;
+  verdict.doubts = {{.kind = DoubtKind::unproven_structure, .subject = "bias"}};
+  EXPECT_TRUE(explained_by_comparison(result));
+  EXPECT_EQ(result.cause, DiagnosedCause::unknown);
 }
 
 Model two_layers() {

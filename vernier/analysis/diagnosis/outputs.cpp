@@ -67,6 +67,10 @@ bool explained_by_doubts(DiagnosisResult& result) {
     return false;  // the gain of a wider range is still to be measured
   }
   if (verdict.outcome != Outcome::inconclusive) return false;
+  if (doubt_of(verdict, {DoubtKind::unproven_structure})) {
+    name_cause(result, DiagnosedCause::unknown);  // other inputs would not tell either
+    return true;
+  }
   name_cause(result, DiagnosedCause::unlike_inputs);
   return !result.compare->evidence.real_inputs;  // real inputs may be right and the ranges wrong
 }
