@@ -130,8 +130,7 @@ void name_unfit_range(DiagnosisResult& result, const ComparedModels& models, Sam
   const Evidence& evidence = result.compare->evidence;
   const bool may_be_range = result.cause == DiagnosedCause::quantized_nodes ||
                             result.cause == DiagnosedCause::spread_quantization ||
-                            result.cause == DiagnosedCause::narrow_range ||
-                            (result.cause == DiagnosedCause::wrong_range && !result.changed_scale);
+                            result.cause == DiagnosedCause::narrow_range;
   if (!may_be_range || !models.reference || !evidence.weights ||
       evidence.weights->answer != WeightEvidence::Answer::same)
     return;
