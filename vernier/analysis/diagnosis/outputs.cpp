@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -128,7 +129,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
       return true;
     }
   if (const auto& structure = compare.evidence.structure;
-      structure && is_other_network(*structure)) {
+      structure && std::isfinite(structure->sqnr_db) && is_other_network(*structure)) {
     answer(result, Question::place) = AnswerKind::bad;
     if (structure->lost_bound) {
       name_cause(result, DiagnosedCause::wrong_range, structure->origin);
@@ -142,7 +143,7 @@ bool explained_by_comparison(DiagnosisResult& result) {
     return true;
   }
   if (const auto& structure = compare.evidence.structure;
-      structure && compare.verdict.outcome == Outcome::fail &&
+      structure && std::isfinite(structure->sqnr_db) && compare.verdict.outcome == Outcome::fail &&
       gains_nothing_in_float(*structure, worst_db(judged_outputs(compare)))) {
     answer(result, Question::place) = AnswerKind::bad;
     answer(result, Question::remedy) = AnswerKind::unknown;
