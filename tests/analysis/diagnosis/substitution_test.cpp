@@ -23,13 +23,14 @@ class OneAndFive : public Samples {
 TEST(Substitution, a_recorded_layer_is_that_of_the_sample) {
   const TemporaryDirectory folder;
   write_npz(folder / "reference.npz", {tensor_of<float>("h", DType::f32, {2, 1}, {2, 6}),
-                                       tensor_of<float>("y", DType::f32, {2, 1}, {4, 12})});
-  GraphBuilder candidate;  // y = 2h, as in the reference, but h is not x + 1
+                                       tensor_of<float>("y", DType::f32, {2, 1}, {5, 17})});
+  GraphBuilder candidate;  // y = 2h + x, as in the reference, but h is not x + 1
   candidate.input("x", DType::f32, {{1, ""}})
       .output("y", DType::f32, {{1, ""}})
       .weight(tensor_of<float>("two", DType::f32, {1}, {2}))
       .node("Neg", {"x"}, {"h"})
-      .node("Mul", {"h", "two"}, {"y"});
+      .node("Mul", {"h", "two"}, {"twice"})
+      .node("Add", {"twice", "x"}, {"y"});
   const auto second = select_samples(std::make_unique<OneAndFive>(), 1, 1);
   const auto outputs =
       outputs_with_layer({.layer = "h", .tensor = "h", .compared = true}, candidate.model(),
