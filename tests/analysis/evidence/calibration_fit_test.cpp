@@ -7,6 +7,7 @@
 #include "tests/fixture.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/inputs/inputs.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

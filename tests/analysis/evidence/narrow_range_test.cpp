@@ -5,6 +5,7 @@
 
 #include "tests/model_builder.h"
 #include "vernier/analysis/compare/compare_models.h"
+#include "vernier/model/index.h"
 #include "vernier/model/precision.h"
 
 namespace vernier {

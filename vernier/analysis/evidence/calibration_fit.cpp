@@ -14,6 +14,7 @@
 #include "vernier/analysis/parts/content_hash.h"
 #include "vernier/metrics/value_range.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/convert.h"

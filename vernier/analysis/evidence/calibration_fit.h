@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/index.h"
+#include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
+class ModelIndex;
 struct Quantizer;
 
 // How far the values that go into a quantizer use its range, over one sample or several.

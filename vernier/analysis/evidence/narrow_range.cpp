@@ -10,6 +10,7 @@
 #include <set>
 
 #include "vernier/analysis/debug/switched_noise.h"
+#include "vernier/model/index.h"
 #include "vernier/model/quantization.h"
 #include "vernier/model/simulated_quantizer.h"
 #include "vernier/runtime/switchboard.h"

@@ -14,6 +14,7 @@
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/data/synthetic.h"
 #include "vernier/error.h"
+#include "vernier/model/index.h"
 #include "vernier/model/input_kind.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
