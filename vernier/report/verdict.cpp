@@ -53,11 +53,12 @@ std::string shape_text(const Failure& failure) {
 
 // "3 NaN in the candidate", "top1_accuracy is NaN".
 std::string nonfinite_text(const Failure& failure) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> counted = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> counted = {
       {{"reference_nan", "NaN in the reference"},
        {"reference_inf", "infinities in the reference"},
        {"candidate_nan", "NaN in the candidate"},
        {"candidate_inf", "infinities in the candidate"},
+       {"reference_non_finite_samples", "samples have NaN or infinity in the reference's answer"},
        {"non_finite_samples", "samples have NaN or infinity in their answer"}}};
   for (const auto& [metric, what] : counted)
     if (failure.metric == metric) return fmt::format("{} {}", failure.value, what);

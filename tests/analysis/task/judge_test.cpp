@@ -177,6 +177,16 @@ TEST(JudgeScores, samples_answered_with_nan_fail_the_verdict) {
   EXPECT_FALSE(judge_scores(nullptr, embeddings).verdict.pass());
 }
 
+TEST(JudgeScores, samples_that_the_reference_answers_with_nan_fail_the_verdict) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Scores reference = score_classification(f32({1, 0, nan, 1}, {2, 2}), {0, 1}, 1);
+  const Scores candidate = score_classification(f32({1, 0, 0, 1}, {2, 2}), {0, 1}, 1);
+  const Verdict verdict = judge_scores(&reference, candidate).verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::fail);
+  EXPECT_THAT(failure_texts(verdict),
+              ElementsAre("1 samples have NaN or infinity in the reference's answer"));
+}
+
 TEST(JudgeScores, limits_reach_metrics_deltas_agreement_and_classes) {
   const Scores reference = classifier(1000, 0), candidate = classifier(1000, 4);
   const auto failures = [&](const std::string& limit) {

@@ -137,7 +137,12 @@ MetricResult with_allowance(MetricResult metric, const JudgeOptions& options) {
   return metric;
 }
 
-std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t samples) {
+// How many samples each side answers with NaN or infinity.
+struct NonfiniteSamples {
+  std::int64_t reference = 0, candidate = 0;
+};
+
+std::vector<Failure> nonfinite_failures(const TaskResult& result, const NonfiniteSamples& samples) {
   std::vector<Failure> failures;
   const auto add = [&](const std::string& metric, double value) {
     failures.push_back({.metric = metric, .value = value, .kind = FailureKind::nonfinite});
@@ -146,7 +151,9 @@ std::vector<Failure> nonfinite_failures(const TaskResult& result, std::int64_t s
     if (std::isnan(metric.candidate)) add(metric.name, NAN);
     if (metric.reference && std::isnan(*metric.reference)) add(metric.name + "_delta", NAN);
   }
-  if (samples > 0) add("non_finite_samples", static_cast<double>(samples));
+  if (samples.reference > 0)
+    add("reference_non_finite_samples", static_cast<double>(samples.reference));
+  if (samples.candidate > 0) add("non_finite_samples", static_cast<double>(samples.candidate));
   return failures;
 }
 
@@ -205,7 +212,7 @@ std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& res
 }
 
 // A delta beyond the allowed one fails only if its interval does not hold zero.
-Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
+Verdict judge(const TaskResult& result, const NonfiniteSamples& nonfinite,
               const JudgeOptions& options) {
   std::vector<Limit> limits;
   for (const MetricResult& metric : result.metrics)
@@ -214,7 +221,7 @@ Verdict judge(const TaskResult& result, std::int64_t nonfinite_samples,
   std::vector<Doubt> doubts;
   for (const Failure& failure : failures)
     if (auto doubt = doubt_of(failure, result)) doubts.push_back(*std::move(doubt));
-  std::ranges::move(nonfinite_failures(result, nonfinite_samples), std::back_inserter(failures));
+  std::ranges::move(nonfinite_failures(result, nonfinite), std::back_inserter(failures));
   std::ranges::move(broken(options.limits, result), std::back_inserter(failures));
   limits.insert(limits.end(), options.limits.begin(), options.limits.end());
   Verdict verdict = make_verdict(std::move(limits), std::move(failures));
@@ -300,7 +307,8 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
   result.warnings = candidate.warnings;
   for (std::string& warning : chance_warnings(result))
     result.warnings.push_back(std::move(warning));
-  result.verdict = judge(result, candidate.non_finite, options);
+  result.verdict =
+      judge(result, {reference ? reference->non_finite : 0, candidate.non_finite}, options);
   if (const auto doubt = reference ? doubt_of_labels(*reference) : std::nullopt;
       doubt && result.verdict.pass())
     result.verdict = with_doubt(std::move(result.verdict), *doubt);

@@ -91,10 +91,10 @@ std::vector<std::pair<std::string, double>> agreement_values(const Agreement& ag
 std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has_reference);
 
 // Judges the candidate's scores. Failures are: a metric that is NaN, a metric further from the
-// reference's than `options.verdict` allows, a broken limit, and samples answered with NaN. The
-// verdict is inconclusive if all failures are such differences and their intervals hold zero: the
-// samples are too few to tell. A metric that is no better than chance is a warning, unless it is
-// 100. `reference` may be null.
+// reference's than `options.verdict` allows, a broken limit, and samples that a side answers with
+// NaN. The verdict is inconclusive if all failures are such differences and their intervals hold
+// zero: the samples are too few to tell. A metric that is no better than chance is a warning,
+// unless it is 100. `reference` may be null.
 TaskResult judge_scores(const Scores* reference, const Scores& candidate,
                         const JudgeOptions& options = {});
 
