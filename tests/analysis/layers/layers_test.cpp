@@ -258,6 +258,19 @@ TEST_F(RecordedLayers, nan_exceeds_on_whichever_side_it_is) {
   EXPECT_EQ(validate({broken}, {broken}).layers_exceeding, 1);
 }
 
+TEST_F(RecordedLayers, nan_of_the_reference_itself_proves_nothing_on_synthetic_inputs) {
+  Tensor broken = ramp("a", {1, 3});
+  elements<float>(broken)[1] = NAN;
+  const Verdict verdict = validate({broken}, {broken}).verdict;
+  EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
+  ASSERT_EQ(verdict.doubts.size(), 1u);
+  EXPECT_EQ(verdict.doubts[0].kind, DoubtKind::unknown_reference);
+  ASSERT_EQ(verdict.failures.size(), 2u);
+  EXPECT_EQ(verdict.failures[0].metric, "reference_nan");
+  EXPECT_EQ(verdict.failures[1].metric, "candidate_nan");
+  EXPECT_EQ(validate({ramp("a", {1, 3})}, {broken}).verdict.outcome, Outcome::fail);
+}
+
 TEST_F(RecordedLayers, recordings_of_other_lengths_are_refused) {
   EXPECT_THAT(failure_of([&] {
                 validate({ramp("a", {2, 3})}, {ramp("a", {1, 3})});

@@ -68,8 +68,26 @@ std::vector<std::string> names_of(const Runner& runner) {
   return names;
 }
 
-Failure failure_of(const LayerRow& row, const Limit& limit) {
-  Failure failure{.subject = row.layer, .group = "layer", .metric = limit.metric, .limit = limit};
+std::vector<Failure> nonfinite_failures(const LayerRow& row, const char* group) {
+  std::vector<Failure> failures;
+  const auto add = [&](const char* metric, std::int64_t count) {
+    if (count > 0)
+      failures.push_back({.subject = row.layer,
+                          .group = group,
+                          .metric = metric,
+                          .value = static_cast<double>(count),
+                          .kind = FailureKind::nonfinite});
+  };
+  add("reference_nan", row.reference_nan);
+  add("reference_inf", row.reference_inf);
+  add("candidate_nan", row.candidate_nan);
+  add("candidate_inf", row.candidate_inf);
+  return failures;
+}
+
+// Of a row that exceeds. NaN and infinity are counted for each side, as judge_pairs() does.
+std::vector<Failure> failures_of(const LayerRow& row, const char* group, const Limit& limit) {
+  Failure failure{.subject = row.layer, .group = group, .metric = limit.metric, .limit = limit};
   failure.value = row.max_abs_diff;
   if (row.match == Match::fused && row.evidence.weight) {  // not compared, but its weight differs
     const ComparedWeight& weight = *row.evidence.weight;
@@ -87,10 +105,10 @@ Failure failure_of(const LayerRow& row, const Limit& limit) {
     failure.kind = FailureKind::shape;
     failure.reference_shape = row.reference_shape;
     failure.candidate_shape = row.candidate_shape;
-  } else if (std::isnan(row.max_abs_diff)) {
-    failure.kind = FailureKind::nonfinite;
+  } else if (!std::isfinite(row.max_abs_diff)) {
+    if (auto counted = nonfinite_failures(row, group); !counted.empty()) return counted;
   }
-  return failure;
+  return {failure};
 }
 
 // Evidence from the two graphs.
@@ -106,13 +124,13 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
                     .fails = Limit::Fails::above,
                     .value = options.tolerance.value_or(default_tolerance)};
   std::vector<Failure> failures;
+  const auto add = [&](const LayerRow& row, const char* group) {
+    std::ranges::move(failures_of(row, group, limit), std::back_inserter(failures));
+  };
   for (const LayerRow& row : result.rows)
-    if (row.exceeds && !is_listed_with_another(row)) failures.push_back(failure_of(row, limit));
+    if (row.exceeds && !is_listed_with_another(row)) add(row, "layer");
   for (const LayerRow& row : result.outputs)
-    if (row.exceeds) {
-      failures.push_back(failure_of(row, limit));
-      failures.back().group = "output";
-    }
+    if (row.exceeds) add(row, "output");
   if (result.samples == 0)
     failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
   Verdict verdict = make_verdict({limit}, std::move(failures),
