@@ -86,6 +86,28 @@ TEST(ConsistencyCheck, other_shapes_are_a_difference) {
               HasSubstr("it has the shape [4], the reference's is [1,4]"));
 }
 
+TEST(ConsistencyCheck, a_reference_that_is_not_finite_is_no_pass) {
+  const Model logarithm = GraphBuilder()
+                              .input("x", DType::f32, {{-1, "batch"}, {4, ""}})
+                              .weight(f32("two", {}, {2}))
+                              .node("Sub", {"x", "two"}, {"below"})
+                              .node("Log", {"below"}, {"y"})
+                              .output("y", DType::f32, {{-1, "batch"}, {4, ""}})
+                              .model();
+  const TemporaryDirectory folder;
+  logarithm.save(folder / "reference.onnx");
+  clipped(0, 1e30F).save(folder / "model.onnx");
+  const CheckOptions options{.only = {"nonfinite-reference"},
+                             .reference = folder / "reference.onnx",
+                             .weight_evidence = false};
+  const CheckResult result = check(folder / "model.onnx", options);
+  EXPECT_EQ(told(result.findings, "nonfinite-reference"),
+            "y: on random sample 0 the reference holds 4 NaN or infinities, the model 0");
+  EXPECT_EQ(result.verdict.outcome, Outcome::inconclusive);
+  EXPECT_THAT(result.verdict.doubts,
+              testing::ElementsAre(Doubt{DoubtKind::unknown_reference, "y"}));
+}
+
 TEST(ConsistencyCheck, an_export_agrees_with_the_pytorch_model_it_came_from) {
   if (torch_version().empty()) GTEST_SKIP() << "this build has no libtorch";
   for (const std::string name : {"mnist/mnist_cnn", "mnist/mnist_vit"})

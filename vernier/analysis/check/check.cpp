@@ -175,17 +175,27 @@ std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
   return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
 }
 
-// If the model could not be run, the verdict is neither a failure for that reason nor a pass.
+// What a finding leaves undecided, which is neither a failure for that reason nor a pass.
+std::optional<Doubt> doubt_of(const Finding& finding) {
+  if (finding.severity != Severity::warning) return std::nullopt;
+  if (finding.id == "not-run") return Doubt{.kind = DoubtKind::not_run};
+  if (finding.id == "nonfinite-reference")
+    return Doubt{.kind = DoubtKind::unknown_reference, .subject = finding.subject.name};
+  return std::nullopt;
+}
+
 Verdict judge(const CheckResult& result, bool strict) {
   using enum Limit::Fails;
-  const auto untried = std::ranges::count(result.findings, "not-run", &Finding::id);
+  std::vector<Doubt> doubts;
+  for (const Finding& finding : result.findings)
+    if (auto doubt = doubt_of(finding)) doubts.push_back(*std::move(doubt));
   std::vector<Limit> limits = {{.metric = "errors", .fails = above}};
   if (strict) limits.push_back({.metric = "warnings", .fails = above});
-  const Judged model{.metrics = {{"errors", result.count(Severity::error)},
-                                 {"warnings", result.count(Severity::warning) - untried}}};
+  const Judged model{
+      .metrics = {{"errors", result.count(Severity::error)},
+                  {"warnings", result.count(Severity::warning) - std::ssize(doubts)}}};
   Verdict verdict = make_verdict(limits, vernier::judge(limits, {&model, 1}));
-  if (untried == 0 || !verdict.pass()) return verdict;
-  return with_doubt(std::move(verdict), {.kind = DoubtKind::not_run});
+  return verdict.pass() ? withheld(std::move(verdict), std::move(doubts)) : verdict;
 }
 
 }  // namespace

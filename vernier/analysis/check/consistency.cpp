@@ -64,6 +64,14 @@ double worst(const PairResult& pair, std::string_view metric, Better better) {
   return better == Better::lower ? statistics.max : statistics.min;
 }
 
+std::int64_t reference_nonfinite(const PairResult& pair) {
+  return pair.similarity.reference_nan + pair.similarity.reference_inf;
+}
+
+std::int64_t candidate_nonfinite(const PairResult& pair) {
+  return pair.similarity.candidate_nan + pair.similarity.candidate_inf;
+}
+
 // How the outputs of a pair differ; empty if they agree. If the reference itself is not finite,
 // nothing can be concluded.
 std::string difference(const PairResult& pair, Precision precision, double tolerance) {
@@ -72,9 +80,8 @@ std::string difference(const PairResult& pair, Precision precision, double toler
   if (pair.reference_shape != pair.candidate_shape)
     return fmt::format("has the shape {}, the reference's is {}",
                        format_shape(pair.candidate_shape), format_shape(pair.reference_shape));
-  if (pair.similarity.reference_nan + pair.similarity.reference_inf > 0) return "";
-  if (pair.similarity.candidate_nan + pair.similarity.candidate_inf > 0)
-    return "holds NaN or infinity, the reference does not";
+  if (reference_nonfinite(pair) > 0) return "";
+  if (candidate_nonfinite(pair) > 0) return "holds NaN or infinity, the reference does not";
   if (precision != Precision::fp32) {
     const double least_db = precision == Precision::fp16 ? 40 : 20;
     const double sqnr_db = worst(pair, "sqnr_db", Better::higher);
@@ -113,7 +120,7 @@ class Consistency {
 
   Findings check(const Model& model) {
     if (options_.samples) {
-      add("given samples", *options_.samples(model));
+      add("given samples", *options_.samples(model), true);
     } else {
       if (model_format(options_.reference) == ModelFormat::recorded)
         throw Error(
@@ -121,7 +128,7 @@ class Consistency {
                         "with; pass these with --input-data",
                         options_.reference.string()));
       for (std::size_t i = 0; i < runs_.samples.size(); ++i)
-        add_sample(fmt::format("random sample {}", i), runs_.samples[i]);
+        add_sample(fmt::format("random sample {}", i), runs_.samples[i], true);
       // A mask of zeros is not a valid input of a decoder.
       if (precision_ == Precision::fp32 && !find_decoder(model, {}))
         for (const auto& [name, sample] : constant_samples(runs_)) add_constant(name, sample);
@@ -132,7 +139,7 @@ class Consistency {
  private:
   void add_constant(const std::string& name, const Sample& sample) {
     try {
-      add_sample(name, sample);
+      add_sample(name, sample, false);
     } catch (const Error&) {
       // Models need not accept such inputs.
     }
@@ -146,14 +153,25 @@ class Consistency {
     return finding;
   }
 
-  void add_sample(const std::string& name, const Sample& sample) {
+  void add_sample(const std::string& name, const Sample& sample, bool finite) {
     OneSample samples(sample);
-    add(name, samples);
+    add(name, samples, finite);
   }
 
-  void add(const std::string& name, Samples& samples) {
+  // The reference is expected to be finite on these samples: if it is not, that is a finding.
+  void add_nonfinite(const std::string& name, const PairResult& pair) {
+    if (pair.status != PairStatus::compared || reference_nonfinite(pair) == 0) return;
+    findings_.push_back(
+        make_finding("nonfinite-reference", {SubjectKind::tensor, pair.name},
+                     fmt::format("on {} the reference holds {} NaN or infinities, the model {}",
+                                 name, reference_nonfinite(pair), candidate_nonfinite(pair))));
+    if (options_.samples) findings_.back().severity = Severity::error;
+  }
+
+  void add(const std::string& name, Samples& samples, bool finite) {
     const CompareResult result = compare(*reference_, *runs_.runner, samples, compare_);
     for (const PairResult& pair : result.outputs) {
+      if (finite) add_nonfinite(name, pair);
       const std::string found = difference(pair, precision_, options_.tolerance);
       if (found.empty()) continue;
       Finding finding = make_finding("output-differs", {SubjectKind::tensor, pair.name},

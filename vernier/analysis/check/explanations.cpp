@@ -76,6 +76,14 @@ constexpr std::array table = {
         "40 dB, a quantized one 20 dB on inputs that are given; on random ones it is only noted.",
         "The export does not compute what the original model computes.",
         "Export in eval mode; then compare tensor by tensor to find the first layer that differs."},
+    Explanation{
+        "nonfinite-reference", consistency, warning, "The reference is not finite",
+        "On random or given inputs the reference itself has NaN or infinity in an output, so the "
+        "output cannot be compared there. On given inputs it is an error.",
+        "Whether the model computes what the reference computes is not known: the verdict is "
+        "INCONCLUSIVE unless something else fails.",
+        "Pass --input-data with inputs that the reference is made for, or compare with another "
+        "reference."},
     Explanation{"frozen-axis", dynamic_axes, error, "An axis is declared dynamic but is not",
                 "A declared dynamic axis fails with every other size that was tried, by itself and "
                 "together with others, or an output does not follow it.",
