@@ -12,7 +12,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 const std::string layers = R"({"command": "layers", "run": {"candidate": "a<b.onnx"},
-  "verdict": {"outcome": "fail", "failures": [{"kind": "broken", "text": "layer fc: x 2 > 1"}],
+  "verdict": {"outcome": "fail", "failures": [{"kind": "broken", "group": "layer",
+              "subject": "fc, \"last\"", "text": "layer fc, \"last\": max_abs_diff 2.5 > 1"}],
               "doubts": []},
   "layers": [
     {"layer": "conv", "tensor": "/conv/Conv", "max_abs_diff": 1e-7, "sqnr_db": 130.5,
@@ -64,9 +65,28 @@ TEST(Rows, junit_has_the_verdict_and_every_row_as_a_test_case) {
               HasSubstr("<testsuite name=\"layers a&lt;b.onnx\" tests=\"3\" failures=\"2\">"));
   EXPECT_THAT(text, HasSubstr("<testcase classname=\"layers.layer\" name=\"conv\"/>"));
   EXPECT_THAT(text, HasSubstr("name=\"fc, &quot;last&quot;\">\n      <failure type=\"fail\" "
-                              "message=\"weight_mismatch: max_abs_diff 2.5\"/>"));
+                              "message=\"weight_mismatch: max_abs_diff 2.5 &gt; 1\"/>"));
   EXPECT_THAT(text, HasSubstr("name=\"verdict\">\n      <failure type=\"fail\" "
-                              "message=\"layer fc: x 2 &gt; 1\"/>"));
+                              "message=\"layer fc, &quot;last&quot;: max_abs_diff 2.5 &gt; 1\"/>"));
+}
+
+TEST(Rows, a_row_fails_only_by_a_failure_of_the_verdict) {
+  const std::string text = render_junit(R"({"command": "debug", "verdict": {"outcome": "fail",
+      "failures": [{"group": "output", "subject": "logits", "metric": "cumulative",
+                    "text": "output logits: cumulative 30 < 90"}], "doubts": []},
+      "activations": [{"tensor_name": "logits", "local_sqnr_db": 30}],
+      "model_outputs": [{"output_name": "logits", "cumulative_sqnr_db": 30}]})");
+  EXPECT_THAT(text, HasSubstr("classname=\"debug.output\" name=\"logits\">\n      <failure "
+                              "type=\"fail\" message=\"cumulative 30 &lt; 90\"/>"));
+  EXPECT_THAT(text, HasSubstr("classname=\"debug.tensor\" name=\"logits\"/>"));
+}
+
+TEST(Rows, a_row_with_a_verdict_of_its_own_is_judged_by_it) {
+  const std::string text = render_junit(R"({"command": "zoo", "verdict": {"outcome": "inconclusive",
+      "failures": [], "doubts": [{"text": "of 1 row 1 INCONCLUSIVE"}]},
+      "rows": [{"name": "cnn int8", "outcome": "inconclusive", "failures": ["unlike inputs"]}]})");
+  EXPECT_THAT(text, HasSubstr("name=\"cnn int8\">\n      <failure type=\"fail\" "
+                              "message=\"unlike inputs\"/>"));
 }
 
 TEST(Rows, what_passes_has_no_failed_test_though_rows_drift) {
@@ -90,10 +110,12 @@ TEST(Rows, a_diagnosis_says_its_cause) {
 }
 
 TEST(Rows, an_error_of_check_is_a_failure_and_a_note_is_none) {
-  const std::string text = render_junit(R"({"command": "check", "findings": [
+  const std::string text = render_junit(R"({"command": "check", "verdict": {"outcome": "fail",
+      "failures": [{"subject": "", "group": "", "metric": "errors", "text": "errors 1 > 0"}]},
+      "findings": [
       {"id": "nan", "severity": "error", "evidence": "NaN in y"},
       {"id": "shapes", "severity": "note", "evidence": "none"}]})");
-  EXPECT_THAT(text, HasSubstr("tests=\"2\" failures=\"1\""));
+  EXPECT_THAT(text, HasSubstr("tests=\"3\" failures=\"2\""));
   EXPECT_THAT(text, HasSubstr("message=\"NaN in y\""));
 }
 

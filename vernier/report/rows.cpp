@@ -1,6 +1,7 @@
 #include "vernier/report/rows.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -16,17 +17,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A list of a result whose elements are rows: its key, the kind of its rows, and the key of their
-// names.
+// A list of a result whose elements are rows: its key, the kind of its rows, the key of their
+// names, and the group of their failures if it is not called as their kind.
 struct RowList {
-  const char *key, *kind, *name;
+  const char *key, *kind, *name, *group = kind;
 };
 constexpr RowList row_lists[] = {
     {"inputs", "input", "name"},
     {"outputs", "output", "name"},
     {"arrays", "array", "name"},
     {"layers", "layer", "layer"},
-    {"activations", "tensor", "tensor_name"},
+    {"activations", "tensor", "tensor_name", "activation"},
     {"weights", "weight", "weight_name"},
     {"model_outputs", "output", "output_name"},
     {"findings", "finding", "id"},
@@ -38,7 +39,7 @@ constexpr RowList row_lists[] = {
 };
 
 struct Row {
-  const char* kind;
+  const char *kind, *group;
   std::string name;
   const Json* json;
 };
@@ -68,7 +69,7 @@ std::vector<Row> rows_of(const Json& result) {
       if (!row.is_object()) continue;
       // `layers` stores the name of an output under the key of a layer's name.
       const auto name = row.contains(list.name) ? row.find(list.name) : row.find("layer");
-      rows.push_back({list.kind, name == row.end() ? "" : text_of(*name), &row});
+      rows.push_back({list.kind, list.group, name == row.end() ? "" : text_of(*name), &row});
     }
   }
   return rows;
@@ -131,20 +132,33 @@ std::string xml(const std::string& text) {
   return escaped;
 }
 
-// Why a row fails; nullopt if it does not.
-std::optional<std::string> failure_of(const Row& row) {
+// Whether a failure of the verdict is the row's: it names the row, or counts findings of its
+// severity.
+bool is_about(const Json& failure, const Row& row) {
+  if (const auto severity = row.json->find("severity"); severity != row.json->end())
+    return failure.value("metric", "") == severity->get<std::string>() + "s";
+  return failure.value("group", "") == row.group &&
+         text_of(failure.value("subject", Json())) == row.name;
+}
+
+// Why a row fails, by the verdict's failures or by a verdict of its own; nullopt if it does not.
+std::optional<std::string> failure_of(const Row& row, const Json& verdict) {
   const Json& json = *row.json;
-  if (json.value("pass", true) == false) {
-    std::string text = json.value("status", "") == "compared" ? "" : json.value("status", "");
-    for (const Json& failure : json.value("failures", Json::array()))
-      text += (text.empty() ? "" : "; ") + text_of(failure);
-    return text;
+  const Json none = Json::array();
+  std::vector<std::string> reasons;
+  if (json.contains("outcome")) {
+    for (const Json& reason : json.value("failures", none)) reasons.push_back(text_of(reason));
+  } else {
+    const std::string prefix = fmt::format("{} {}: ", row.group, row.name);
+    for (const Json& failure : verdict.value("failures", none)) {
+      if (!is_about(failure, row)) continue;
+      const std::string text = text_of(json.value("evidence", failure.value("text", Json())));
+      reasons.push_back(text.starts_with(prefix) ? text.substr(prefix.size()) : text);
+    }
   }
-  if (json.value("exceeds_tol", false))
-    return fmt::format("{}: max_abs_diff {}", text_of(json.value("cause", Json())),
-                       text_of(json.value("max_abs_diff", Json())));
-  if (json.value("severity", "") == "error") return text_of(json.value("evidence", Json()));
-  return std::nullopt;
+  if (reasons.empty()) return std::nullopt;
+  const std::string cause = text_of(json.value("cause", Json()));
+  return fmt::format("{}{}{}", cause, cause.empty() ? "" : ": ", fmt::join(reasons, "; "));
 }
 
 // The failures and doubts of the verdict, after the cause if the result is a diagnosis.
@@ -244,9 +258,11 @@ std::string render_junit(const std::string& json) {
     add(command, "interrupted", "the run was interrupted: run it to its end", "inconclusive");
   // If the verdict is a pass, no row fails: single rows may exceed while the model is within
   // limits.
-  for (const Row& row : rows_of(deepest(result)))
-    add(command + "." + row.kind, row.name, outcome == "pass" ? std::nullopt : failure_of(row),
-        "fail");
+  const Json& run = deepest(result);
+  const Json verdict = run.value("verdict", Json::object());
+  for (const Row& row : rows_of(run))
+    add(command + "." + row.kind, row.name,
+        outcome == "pass" ? std::nullopt : failure_of(row, verdict), "fail");
   const std::string loss = loss_of(result);
   if (!loss.empty()) cases += fmt::format("    <system-out>{}</system-out>\n", xml(loss));
   const std::string suite =

@@ -11,7 +11,7 @@ namespace vernier {
 std::string render_csv(const std::string& json);
 
 // JUnit XML: the verdict and every row is a test case. If the verdict is not a pass, a row fails if
-// it breaks a limit, exceeds its tolerance, or is a finding of severity error.
+// one of the verdict's failures is about it.
 std::string render_junit(const std::string& json);
 
 // Node data for Google's Model Explorer: the SQNR of each tensor of the candidate, under the name
