@@ -143,23 +143,25 @@ def shape_text(shape):
     return "[" + ",".join(map(str, shape)) + "]"
 
 
-def failure(row, limit):
+def failures_of(row, limit):
     """What the verdict says of a row that exceeds."""
+    def failed(kind, text, metric, value="nan", limit=None):
+        return {"subject": row["layer"], "group": "layer", "metric": metric, "value": value,
+                "limit": limit, "kind": kind, "text": f"layer {row['layer']}: {text}"}
+
     value = "nan" if row["max_abs_diff"] is None else row["max_abs_diff"]
-    kind, metric = "broken", "max_abs_diff"
     if row["tensor"] is None:
-        kind, metric = "missing", "candidate"
-    elif row["max_abs_diff"] is None or (value != "nan" and value <= TOLERANCE):
-        kind = "shape"
-    elif value == "nan":
-        kind = "nonfinite"
-    text = {"broken": lambda: f"{metric} {value:.6g} > {TOLERANCE:g}",
-            "missing": lambda: "missing in the candidate",
-            "shape": lambda: f"shape {shape_text(row['shape'])} against "
-                             f"{shape_text(row['candidate_shape'])}",
-            "nonfinite": lambda: f"{metric} is NaN"}[kind]()
-    return {"subject": row["layer"], "group": "layer", "metric": metric, "value": value,
-            "limit": limit, "kind": kind, "text": f"layer {row['layer']}: {text}"}
+        return [failed("missing", "missing in the candidate", "candidate")]
+    if row["max_abs_diff"] is None or (not isinstance(value, str) and value <= TOLERANCE):
+        return [failed("shape", f"shape {shape_text(row['shape'])} against "
+                                f"{shape_text(row['candidate_shape'])}", "")]
+    if isinstance(value, str):
+        return [failed("nonfinite", f"{row[key][side]} {words} in the {side}", f"{side}_{key}",
+                       float(row[key][side]))
+                for side in ("reference", "candidate")
+                for key, words in (("nan", "NaN"), ("inf", "infinities")) if row[key][side] > 0]
+    return [failed("broken", f"max_abs_diff {value:.6g} > {TOLERANCE:g}", "max_abs_diff", value,
+                   limit)]
 
 
 def main():
@@ -177,7 +179,8 @@ def main():
             exceeding.append(name)
         rows.append(row)
     limit = f"max_abs_diff>{TOLERANCE:g}"
-    failures = [failure(row, limit) for row in rows if row["exceeds_tol"]]
+    failures = [failure for row in rows if row["exceeds_tol"]
+                for failure in failures_of(row, limit)]
     result = {
         "schema_version": 2, "command": "layers", "versions": {"vernier": version},
         "run": {"candidate": os.path.basename(paths[1]), "reference": os.path.basename(paths[0]),

@@ -61,21 +61,9 @@ Judged judged_pair(const PairResult& pair, const std::string& group,
   return judged;
 }
 
-std::vector<Failure> nonfinite_failures(const PairResult& pair, const std::string& group) {
-  std::vector<Failure> failures;
-  const auto report = [&](const char* metric, std::int64_t count) {
-    if (count > 0)
-      failures.push_back({.subject = pair.name,
-                          .group = group,
-                          .metric = metric,
-                          .value = static_cast<double>(count),
-                          .kind = FailureKind::nonfinite});
-  };
-  report("reference_nan", pair.similarity.reference_nan);
-  report("reference_inf", pair.similarity.reference_inf);
-  report("candidate_nan", pair.similarity.candidate_nan);
-  report("candidate_inf", pair.similarity.candidate_inf);
-  return failures;
+NonfiniteCounts nonfinite_of(const PairResult& pair) {
+  const SimilaritySummary& counts = pair.similarity;
+  return {counts.reference_nan, counts.reference_inf, counts.candidate_nan, counts.candidate_inf};
 }
 
 // Leaves out samples without noise: their signal is not known, since it is derived from the noise.
@@ -127,15 +115,10 @@ std::optional<double> equal_share_of(const TensorView& reference, const TensorVi
 
 // Why the pair could not be compared.
 Failure incomparable(const PairResult& pair, const std::string& group) {
-  Failure failure{.subject = pair.name, .group = group, .kind = FailureKind::missing};
-  if (pair.status == PairStatus::only_in_reference) failure.metric = "candidate";
-  if (pair.status == PairStatus::only_in_candidate) failure.metric = "reference";
-  if (pair.status != PairStatus::shape_mismatch) return failure;
-  failure.kind = FailureKind::shape;
-  failure.reference_shape = pair.reference_shape;
-  failure.candidate_shape = pair.candidate_shape;
-  failure.layout = pair.layout;
-  return failure;
+  if (pair.status == PairStatus::shape_mismatch)
+    return shape_failure(pair.name, group, pair.reference_shape, pair.candidate_shape, pair.layout);
+  return missing_failure(pair.name, group,
+                         pair.status == PairStatus::only_in_reference ? "candidate" : "reference");
 }
 
 }  // namespace
@@ -254,7 +237,8 @@ std::vector<Failure> judge_pairs(std::span<const PairResult> pairs, const std::s
       failures.push_back(incomparable(pair, group));
       continue;
     }
-    std::ranges::move(nonfinite_failures(pair, group), std::back_inserter(failures));
+    std::ranges::move(nonfinite_failures(pair.name, group, nonfinite_of(pair)),
+                      std::back_inserter(failures));
     compared.push_back(judged_pair(pair, group, limits));
   }
   std::ranges::move(judge(limits, compared), std::back_inserter(failures));

@@ -35,6 +35,44 @@ std::optional<Failure> judge(const Limit& limit, const Judged& subject,
 
 }  // namespace
 
+Failure missing_failure(std::string subject, std::string group, std::string side) {
+  return {.subject = std::move(subject),
+          .group = std::move(group),
+          .metric = std::move(side),
+          .kind = FailureKind::missing};
+}
+
+Failure shape_failure(std::string subject, std::string group, Shape reference, Shape candidate,
+                      std::string layout) {
+  return {.subject = std::move(subject),
+          .group = std::move(group),
+          .kind = FailureKind::shape,
+          .reference_shape = std::move(reference),
+          .candidate_shape = std::move(candidate),
+          .layout = std::move(layout)};
+}
+
+Failure nonfinite_failure(std::string subject, std::string group, std::string metric,
+                          double value) {
+  return {.subject = std::move(subject),
+          .group = std::move(group),
+          .metric = std::move(metric),
+          .value = value,
+          .kind = FailureKind::nonfinite};
+}
+
+std::vector<Failure> nonfinite_failures(const std::string& subject, const std::string& group,
+                                        const NonfiniteCounts& counts) {
+  std::vector<Failure> failures;
+  for (const auto& [metric, count] : {std::pair("reference_nan", counts.reference_nan),
+                                      {"reference_inf", counts.reference_inf},
+                                      {"candidate_nan", counts.candidate_nan},
+                                      {"candidate_inf", counts.candidate_inf}})
+    if (count > 0)
+      failures.push_back(nonfinite_failure(subject, group, metric, static_cast<double>(count)));
+  return failures;
+}
+
 std::string_view failure_kind_name(FailureKind kind) {
   switch (kind) {
     case FailureKind::broken: return "broken";

@@ -44,6 +44,20 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
+// An output, tensor or layer that a side, "reference" or "candidate", does not have.
+Failure missing_failure(std::string subject, std::string group, std::string side);
+Failure shape_failure(std::string subject, std::string group, Shape reference, Shape candidate,
+                      std::string layout = "");
+Failure nonfinite_failure(std::string subject, std::string group, std::string metric, double value);
+
+// How many elements of each side are not finite.
+struct NonfiniteCounts {
+  std::int64_t reference_nan = 0, reference_inf = 0, candidate_nan = 0, candidate_inf = 0;
+};
+// One failure for each count above 0.
+std::vector<Failure> nonfinite_failures(const std::string& subject, const std::string& group,
+                                        const NonfiniteCounts& counts);
+
 // Reasons why figures prove nothing, whatever they are.
 enum class DoubtKind {
   unlike_calibration,  // the inputs are unlike those that the quantizers were calibrated on

@@ -165,10 +165,7 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
       return output.name == counterpart(io, value.name);
     };
     if (std::ranges::none_of(tensors, is_it) && std::ranges::none_of(others, is_it))
-      failures.push_back({.subject = value.name,
-                          .group = "output",
-                          .metric = "candidate",
-                          .kind = FailureKind::missing});
+      failures.push_back(missing_failure(value.name, "output", "candidate"));
   }
   return failures;
 }

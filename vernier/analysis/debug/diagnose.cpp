@@ -184,41 +184,28 @@ std::vector<Judged> judged_rows(const DebugResult& result) {
   return rows;
 }
 
-Failure nonfinite_failure(const std::string& name, const char* group, const char* side,
-                          std::int64_t elements) {
-  return {.subject = name,
-          .group = group,
-          .metric = side,
-          .value = static_cast<double>(elements),
-          .kind = FailureKind::nonfinite};
-}
-
 // Failures independent of limits: outputs that could not be compared, NaN and infinity that the
 // float model does not have, and outputs that are not finite in the float model itself.
 std::vector<Failure> failures_without_limits(const DebugResult& result) {
   std::vector<Failure> failures;
   for (const DebugOutput& row : result.model_outputs) {
     if (row.status == PairStatus::shape_mismatch)
-      failures.push_back({.subject = row.output_name,
-                          .group = "output",
-                          .kind = FailureKind::shape,
-                          .reference_shape = row.reference_shape,
-                          .candidate_shape = row.candidate_shape});
+      failures.push_back(
+          shape_failure(row.output_name, "output", row.reference_shape, row.candidate_shape));
     else if (row.status != PairStatus::compared)
       failures.push_back(
-          {.subject = row.output_name,
-           .group = "output",
-           .metric = row.status == PairStatus::only_in_reference ? "candidate" : "reference",
-           .kind = FailureKind::missing});
+          missing_failure(row.output_name, "output",
+                          row.status == PairStatus::only_in_reference ? "candidate" : "reference"));
     if (row.nonfinite > 0)
-      failures.push_back(nonfinite_failure(row.output_name, "output", "candidate", row.nonfinite));
+      failures.push_back(nonfinite_failure(row.output_name, "output", "candidate",
+                                           static_cast<double>(row.nonfinite)));
     else if (row.reference_nonfinite)
       failures.push_back(nonfinite_failure(row.output_name, "output", "reference", 1));
   }
   for (const DebugActivation& row : result.activations)
     if (row.nonfinite > 0)
-      failures.push_back(
-          nonfinite_failure(row.tensor_name, "activation", "candidate", row.nonfinite));
+      failures.push_back(nonfinite_failure(row.tensor_name, "activation", "candidate",
+                                           static_cast<double>(row.nonfinite)));
   return failures;
 }
 

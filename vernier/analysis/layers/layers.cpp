@@ -68,47 +68,29 @@ std::vector<std::string> names_of(const Runner& runner) {
   return names;
 }
 
-std::vector<Failure> nonfinite_failures(const LayerRow& row, const char* group) {
-  std::vector<Failure> failures;
-  const auto add = [&](const char* metric, std::int64_t count) {
-    if (count > 0)
-      failures.push_back({.subject = row.layer,
-                          .group = group,
-                          .metric = metric,
-                          .value = static_cast<double>(count),
-                          .kind = FailureKind::nonfinite});
-  };
-  add("reference_nan", row.reference_nan);
-  add("reference_inf", row.reference_inf);
-  add("candidate_nan", row.candidate_nan);
-  add("candidate_inf", row.candidate_inf);
-  return failures;
-}
-
 // Of a row that exceeds. NaN and infinity are counted for each side, as judge_pairs() does.
 std::vector<Failure> failures_of(const LayerRow& row, const char* group, const Limit& limit) {
-  Failure failure{.subject = row.layer, .group = group, .metric = limit.metric, .limit = limit};
-  failure.value = row.max_abs_diff;
-  if (row.match == Match::fused && row.evidence.weight) {  // not compared, but its weight differs
-    const ComparedWeight& weight = *row.evidence.weight;
-    return {.subject = weight.initializer,
-            .group = "weight",
-            .metric = "weight_sqnr_db",
-            .value = weight.sqnr_db,
-            .limit = Limit{
-                .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = rounding_db}};
+  if (row.match == Match::fused && row.evidence.weight)  // not compared, but its weight differs
+    return {{.subject = row.evidence.weight->initializer,
+             .group = "weight",
+             .metric = "weight_sqnr_db",
+             .value = row.evidence.weight->sqnr_db,
+             .limit = Limit{
+                 .metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = rounding_db}}};
+  if (row.match == Match::none) return {missing_failure(row.layer, group, "candidate")};
+  if (!row.compared || within(limit, row.max_abs_diff))
+    return {shape_failure(row.layer, group, row.reference_shape, row.candidate_shape)};
+  if (!std::isfinite(row.max_abs_diff)) {
+    const NonfiniteCounts counts{row.reference_nan, row.reference_inf, row.candidate_nan,
+                                 row.candidate_inf};
+    if (auto counted = nonfinite_failures(row.layer, group, counts); !counted.empty())
+      return counted;
   }
-  if (row.match == Match::none) {
-    failure.kind = FailureKind::missing;
-    failure.metric = "candidate";
-  } else if (!row.compared || within(limit, row.max_abs_diff)) {
-    failure.kind = FailureKind::shape;
-    failure.reference_shape = row.reference_shape;
-    failure.candidate_shape = row.candidate_shape;
-  } else if (!std::isfinite(row.max_abs_diff)) {
-    if (auto counted = nonfinite_failures(row, group); !counted.empty()) return counted;
-  }
-  return {failure};
+  return {{.subject = row.layer,
+           .group = group,
+           .metric = limit.metric,
+           .value = row.max_abs_diff,
+           .limit = limit}};
 }
 
 // Evidence from the two graphs.

@@ -145,7 +145,7 @@ struct NonfiniteSamples {
 std::vector<Failure> nonfinite_failures(const TaskResult& result, const NonfiniteSamples& samples) {
   std::vector<Failure> failures;
   const auto add = [&](const std::string& metric, double value) {
-    failures.push_back({.metric = metric, .value = value, .kind = FailureKind::nonfinite});
+    failures.push_back(nonfinite_failure("", "", metric, value));
   };
   for (const MetricResult& metric : result.metrics) {
     if (std::isnan(metric.candidate)) add(metric.name, NAN);
