@@ -11,6 +11,34 @@ namespace {
 
 constexpr std::array outcomes = {Outcome::pass, Outcome::fail, Outcome::inconclusive};
 
+// The default limits of a precision.
+struct PrecisionLimits {
+  Precision precision;
+  double mean_db, worst_db;  // SQNR: mean over samples, and of the worst sample
+  double quiet_difference;   // see quiet_difference()
+  double equal_ids;          // share; rounding changes ids only at ties, quantization close calls
+};
+constexpr std::array limits_by_precision = {
+    // Correct exports have 114 to 127 dB; ONNX Runtime's optimised copy differs by less than 1e-6.
+    PrecisionLimits{Precision::fp32, 90, 70, 1e-6, 0.98},
+    // Correct ones have 43 to 71 dB.
+    PrecisionLimits{Precision::fp16, 40, 35, 1e-3, 0.95},
+    // Detectors use thresholds from 0.25 on.
+    PrecisionLimits{Precision::int8, 15, 10, 0.1, 0.75},
+};
+// How much lower the limits on a part of an output are. Correct pairs of six detectors have 3.7 dB
+// in int8, on the mean of two samples or more, and 41 dB in fp16; lost scores have 0.0 to 0.6 dB.
+constexpr double noisier_part_db = 12;
+
+const PrecisionLimits& limits_of(Precision precision) {
+  return *std::ranges::find(limits_by_precision, precision, &PrecisionLimits::precision);
+}
+
+std::vector<Limit> sqnr_limits(double mean_db, double worst_db) {
+  return {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = mean_db},
+          {.metric = "sqnr_db", .fails = Limit::Fails::below, .value = worst_db}};
+}
+
 bool applies_to(const Limit& limit, const Judged& subject) {
   const bool by_group = !subject.group.empty() && limit.tensor == subject.group;
   return by_group || applies_to(limit, subject.name);
@@ -212,43 +240,21 @@ std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subjec
 }
 
 std::vector<Limit> default_limits(Precision precision) {
-  // For the mean and for the worst sample, in dB.
-  const auto limits = [](double mean, double worst) -> std::vector<Limit> {
-    return {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = mean},
-            {.metric = "sqnr_db", .fails = Limit::Fails::below, .value = worst}};
-  };
-  switch (precision) {
-    case Precision::fp32: return limits(90, 70);  // correct exports have 114 to 127
-    case Precision::fp16: return limits(40, 35);  // correct ones have 43 to 71
-    case Precision::int8: return limits(15, 10);
-  }
-  return {};
+  const PrecisionLimits& limits = limits_of(precision);
+  return sqnr_limits(limits.mean_db, limits.worst_db);
 }
 
 std::vector<Limit> default_part_limits(Precision precision) {
-  // Correct pairs of six detectors have 3.7 dB in int8, on the mean of two samples or more, and 41
-  // dB in fp16; lost scores have 0.0 to 0.6 dB.
-  constexpr double noisier_db = 12;
-  std::vector<Limit> limits = default_limits(precision);
-  for (Limit& limit : limits) limit.value -= noisier_db;
-  return limits;
+  const PrecisionLimits& limits = limits_of(precision);
+  return sqnr_limits(limits.mean_db - noisier_part_db, limits.worst_db - noisier_part_db);
 }
 
-double quiet_difference(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return 1e-6;  // as ONNX Runtime's optimised copy of a model differs
-    case Precision::fp16: return 1e-3;
-    case Precision::int8: return 0.1;  // detectors use thresholds from 0.25 on
-  }
-  return 0;
-}
+double quiet_difference(Precision precision) { return limits_of(precision).quiet_difference; }
 
 Limit default_ids_limit(Precision precision) {
-  // Rounding changes ids only at ties; quantization changes those of close calls.
-  const double least = precision == Precision::fp32   ? 0.98
-                       : precision == Precision::fp16 ? 0.95
-                                                      : 0.75;
-  return {.metric = "equal_share", .fails = Limit::Fails::below, .value = least};
+  return {.metric = "equal_share",
+          .fails = Limit::Fails::below,
+          .value = limits_of(precision).equal_ids};
 }
 
 }  // namespace vernier

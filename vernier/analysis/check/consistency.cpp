@@ -83,10 +83,11 @@ std::string difference(const PairResult& pair, Precision precision, double toler
   if (reference_nonfinite(pair) > 0) return "";
   if (candidate_nonfinite(pair) > 0) return "holds NaN or infinity, the reference does not";
   if (precision != Precision::fp32) {
-    const double least_db = precision == Precision::fp16 ? 40 : 20;
-    const double sqnr_db = worst(pair, "sqnr_db", Better::higher);
-    return sqnr_db >= least_db ? ""
-                               : fmt::format("has {:.1f} dB, expected {:g}", sqnr_db, least_db);
+    const std::vector<Failure> failures =
+        judge_pairs({&pair, 1}, "output", default_limits(precision));
+    return failures.empty() ? ""
+                            : fmt::format("has {:.1f} dB, expected {:g}", failures[0].value,
+                                          failures[0].limit->value);
   }
   const double max_abs_diff = worst(pair, "max_abs_diff", Better::lower);
   const double relative_l2 = worst(pair, "relative_l2", Better::lower);
