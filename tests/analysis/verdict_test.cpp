@@ -110,5 +110,37 @@ TEST(Verdict, the_default_limits_get_stricter_with_the_precision) {
   EXPECT_EQ(format_limits(default_limits(Precision::fp32)), fp32);
 }
 
+TEST(Verdict, nonfinite_elements_are_failures_of_their_side) {
+  const std::vector<Failure> failures = nonfinite_failures("y", "output", {.candidate_nan = 3});
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0], nonfinite_failure("y", "output", "candidate_nan", 3));
+  EXPECT_TRUE(nonfinite_failures("y", "output", {}).empty());
+}
+
+TEST(Verdict, what_samples_leave_open_is_no_failure_unless_another_is_certain) {
+  const Failure open{.metric = "kl_mean", .value = 2}, certain{.metric = "perplexity_ratio"};
+  const Doubt doubt{DoubtKind::few_samples, "kl_mean", 8, 80};
+  EXPECT_EQ(make_verdict({}, {open}, std::vector{doubt}).outcome, Outcome::inconclusive);
+  EXPECT_EQ(make_verdict({}, {}, std::vector{doubt}).outcome, Outcome::inconclusive);
+  EXPECT_EQ(make_verdict({}, {open, certain}, std::vector{doubt}).outcome, Outcome::fail);
+  EXPECT_EQ(make_verdict({}, {}, std::vector<Doubt>()).outcome, Outcome::pass);
+}
+
+TEST(Verdict, further_failures_are_those_of_other_subjects_and_kinds) {
+  const Failure missing = missing_failure("y", "output", "candidate");
+  const Verdict verdict = make_verdict({}, {missing});
+  EXPECT_EQ(with_further_failures(verdict, {missing}).failures.size(), 1u);
+  EXPECT_EQ(
+      with_further_failures(verdict, {missing_failure("z", "output", "candidate")}).failures.size(),
+      2u);
+}
+
+TEST(Verdict, limits_of_a_precision_stand_in_one_table) {
+  EXPECT_EQ(default_limits(Precision::fp16)[1].value, 35);
+  EXPECT_EQ(default_part_limits(Precision::int8)[0].value, 3);
+  EXPECT_EQ(quiet_difference(Precision::fp32), 1e-6);
+  EXPECT_EQ(default_ids_limit(Precision::int8).value, 0.75);
+}
+
 }  // namespace
 }  // namespace vernier

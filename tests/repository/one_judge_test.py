@@ -5,8 +5,9 @@ import unittest
 
 from source_tree import ROOT, sources
 
-JUDGE = "vernier/analysis/verdict."
+JUDGE = "vernier/analysis/verdict"
 SETS = re.compile(r"[.>]outcome\s*=(?!=)(?!\s*parse_outcome\()")  # one that another run has written is read
+ADDS = re.compile(r"\bdoubts\s*=(?!=)|[.>](?:doubts|failures)\.(?:push_back|emplace_back|insert)|erase_if\(\s*failures")
 NAMES = re.compile(r"\b(?:vernier::)?Outcome::\w")
 ASKS = re.compile(r"(?:\bcase|[=!]=)\s*$")  # what may stand before a named outcome
 CHOOSES = re.compile(r"\bexit_code\([^;{]*\?")  # from a condition
@@ -31,6 +32,9 @@ class OneJudge(unittest.TestCase):
     def test_nothing_else_sets_an_outcome(self):
         self.assertEqual(self.found(SETS), [])
 
+    def test_nothing_else_adds_doubts_or_drops_failures(self):
+        self.assertEqual(self.found(ADDS, ["vernier/analysis", "cli"]), [])
+
     def test_nothing_else_names_an_outcome_but_to_ask_for_it(self):
         self.assertEqual(self.found(NAMES, allowed=lambda code, at: ASKS.search(code[:at])), [])
 
@@ -42,6 +46,9 @@ class OneJudge(unittest.TestCase):
         self.assertEqual(len(places(NAMES, made)), 2)
         self.assertTrue(CHOOSES.search(made))
         self.assertTrue(SETS.search("row.outcome = worst;"))
+        for each in ("verdict.doubts = std::move(doubts);", "doubts.push_back(doubt)", "std::erase_if(failures, x)"):
+            self.assertTrue(ADDS.search("verdict." + each if each.startswith("doubts.") else each))
+        self.assertFalse(ADDS.search("const std::vector<Failure> failures = judge(limits, subjects);"))
         self.assertFalse(SETS.search("row.outcome = parse_outcome(name);"))
 
 

@@ -86,10 +86,9 @@ DiffResult diff(const DiffOptions& options) {
   std::vector<std::string> names;
   for (const PairResult& pair : result.pairs) names.push_back(pair.name);
   require_tensors(options.limits, names);
-  std::vector<Failure> failures = judge_pairs(result.pairs, "array", options.limits);
-  if (options.allow_missing)
-    std::erase_if(failures, [](const Failure& f) { return f.kind == FailureKind::missing; });
-  result.verdict = make_verdict(options.limits, std::move(failures));
+  std::vector<PairResult> judged = result.pairs;
+  if (options.allow_missing) std::erase_if(judged, is_one_sided);
+  result.verdict = make_verdict(options.limits, judge_pairs(judged, "array", options.limits));
   return result;
 }
 

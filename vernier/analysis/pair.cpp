@@ -141,6 +141,11 @@ std::optional<double> changed_decisions(const PairResult& pair) {
   return 1 - agreement.mean;
 }
 
+bool is_one_sided(const PairResult& pair) {
+  return pair.status == PairStatus::only_in_reference ||
+         pair.status == PairStatus::only_in_candidate;
+}
+
 PairResult one_sided(const Tensor& tensor, PairStatus status) {
   PairResult pair{.name = tensor.name, .status = status};
   (status == PairStatus::only_in_reference ? pair.reference_dtype : pair.candidate_dtype) =

@@ -51,6 +51,9 @@ struct PairResult {
 // of boxes or images.
 std::optional<double> changed_decisions(const PairResult& pair);
 
+// Whether only one side has the tensor.
+bool is_one_sided(const PairResult& pair);
+
 // A tensor that the other side does not have.
 PairResult one_sided(const Tensor& tensor, PairStatus status);
 

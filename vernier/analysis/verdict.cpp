@@ -187,6 +187,16 @@ Verdict with_failures(Verdict verdict, std::vector<Failure> failures) {
   return verdict;
 }
 
+Verdict with_further_failures(Verdict verdict, const std::vector<Failure>& failures) {
+  std::vector<Failure> further;
+  for (const Failure& failure : failures)
+    if (std::ranges::none_of(verdict.failures, [&](const Failure& known) {
+          return known.subject == failure.subject && known.kind == failure.kind;
+        }))
+      further.push_back(failure);
+  return with_failures(std::move(verdict), std::move(further));
+}
+
 Verdict with_cause(Verdict verdict, Failure cause) {
   verdict = with_failures(std::move(verdict), {std::move(cause)});
   std::ranges::rotate(verdict.failures, std::prev(verdict.failures.end()));
@@ -229,6 +239,24 @@ std::vector<Failure> judge(std::span<const Limit> limits, std::span<const Judged
                           .limit = limit,
                           .kind = FailureKind::unmeasured});
   }
+  return failures;
+}
+
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                     std::vector<Doubt> doubts) {
+  const auto is_certain = [&](const Failure& failure) {
+    return failure.kind != FailureKind::broken ||
+           std::ranges::count(doubts, failure.metric, &Doubt::subject) == 0;
+  };
+  const bool certain = std::ranges::any_of(failures, is_certain);
+  Verdict verdict = make_verdict(std::move(limits), std::move(failures));
+  return certain ? verdict : withheld(std::move(verdict), std::move(doubts));
+}
+
+std::vector<Failure> without_nan(std::vector<Failure> failures) {
+  std::erase_if(failures, [](const Failure& failure) {
+    return failure.kind == FailureKind::broken && std::isnan(failure.value);
+  });
   return failures;
 }
 

@@ -124,6 +124,8 @@ Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures);
 
 // Adds failures, if any: the outcome is fail, unless the run was interrupted.
 Verdict with_failures(Verdict verdict, std::vector<Failure> failures);
+// with_failures() of those whose subject has no failure of their kind yet.
+Verdict with_further_failures(Verdict verdict, const std::vector<Failure>& failures);
 // Adds the failure that explains the others, before them.
 Verdict with_cause(Verdict verdict, Failure cause);
 // Adds a doubt: a pass becomes inconclusive, a fail stays.
@@ -144,6 +146,15 @@ struct Judged {
 // The failures of limits that are not kept. A limit also fails if its metric could not be measured,
 // or if no subject has that metric.
 std::vector<Failure> judge(std::span<const Limit> limits, std::span<const Judged> subjects);
+
+// The verdict on metrics of which few samples were measured. `doubts` has one, with the metric as
+// its subject, for each limit that the metric's interval leaves open. If no failure is certain,
+// they are what the verdict says.
+Verdict make_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
+                     std::vector<Doubt> doubts);
+
+// The failures but for broken limits on NaN, where NaN has a failure of its own.
+std::vector<Failure> without_nan(std::vector<Failure> failures);
 
 // The failures of one subject.
 std::vector<Failure> failures_of(const Verdict& verdict, std::string_view subject);

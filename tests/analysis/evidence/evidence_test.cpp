@@ -141,7 +141,7 @@ TEST(Evidence, broken_limits_prove_nothing_on_inputs_unlike_the_calibration_data
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   EXPECT_EQ(verdict.failures.size(), 1u);
   EXPECT_EQ(verdict.doubts, (std::vector<Doubt>{{DoubtKind::unlike_calibration, "", 0.95, 0.4}}));
-  const Verdict dynamic = make_verdict({limit}, {broken}, {.quantized = true});
+  const Verdict dynamic = make_verdict({limit}, {broken}, Evidence{.quantized = true});
   EXPECT_EQ(dynamic.doubts.at(0).kind, DoubtKind::unknown_inputs);
 }
 
@@ -311,7 +311,7 @@ TEST(Evidence, nan_of_the_reference_on_made_up_inputs_proves_nothing) {
   const Failure unmeasured{.subject = "y", .metric = "sqnr_db_mean", .limit = limit};
   const std::vector<Failure> both = {nonfinite("reference_nan", 3), nonfinite("candidate_nan", 3),
                                      unmeasured};
-  const Verdict verdict = make_verdict({limit}, both, {});
+  const Verdict verdict = make_verdict({limit}, both, Evidence());
   EXPECT_EQ(verdict.outcome, Outcome::inconclusive);
   ASSERT_EQ(verdict.doubts.size(), 1);
   EXPECT_EQ(verdict.doubts[0].kind, DoubtKind::unknown_reference);

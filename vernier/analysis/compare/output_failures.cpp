@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <span>
 
 #include "vernier/model/precision.h"
@@ -55,11 +56,6 @@ bool is_quiet(const CompareResult& result, const std::string& part, Precision pr
   });
 }
 
-bool is_one_sided(const PairResult& pair) {
-  return pair.status == PairStatus::only_in_reference ||
-         pair.status == PairStatus::only_in_candidate;
-}
-
 // The pairs that limits apply to: never class ids, and other integers only if no output is float.
 std::vector<PairResult> judged_pairs(const CompareResult& result, const CompareOptions& options) {
   std::vector<PairResult> pairs = judged_outputs(result);
@@ -85,32 +81,31 @@ bool are_ids_alone(const CompareResult& result, const CompareOptions& options) {
          std::ranges::none_of(judged_pairs(result, options), is_compared);
 }
 
-// Drops failures of the default limit on the worst sample if the reference is almost zero there.
-void forgive_quiet_samples(std::vector<Failure>& failures, const std::vector<PairResult>& pairs,
-                           std::vector<std::string>& warnings) {
-  std::erase_if(failures, [&](const Failure& failure) {
-    if (failure.kind != FailureKind::broken || failure.metric != "sqnr_db" ||
-        std::isnan(failure.value))
-      return false;
-    const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
-    if (pair == pairs.end() || !within(*failure.limit, pair->worst_against_mean_db)) return false;
+// The SQNR of a sample whose reference is almost zero counts relative to the other samples' signal,
+// if that keeps the default limits.
+void weigh_quiet_sample(PairResult& pair, std::span<const Limit> limits,
+                        std::vector<std::string>& warnings) {
+  Statistics& sqnr = pair.similarity.statistics[0];
+  for (const Limit& limit : limits) {
+    if (limit.metric != "sqnr_db" || sqnr.count == 0 || sqnr.nan > 0 || within(limit, sqnr.min) ||
+        !within(limit, pair.worst_against_mean_db))
+      continue;
     warnings.push_back(fmt::format(
         "output '{}': the worst sample's SQNR is {:.1f} dB because its signal is far below the "
         "other samples'; relative to their mean signal it is {:.1f} dB",
-        failure.subject, failure.value, pair->worst_against_mean_db));
-    return true;
-  });
+        pair.name, sqnr.min, pair.worst_against_mean_db));
+    sqnr.min = pair.worst_against_mean_db;
+  }
 }
 
-// Drops SQNR failures of `shares` that differ by no more than rounding.
-void forgive_rounding(std::vector<Failure>& failures, const std::vector<PairResult>& pairs,
-                      const std::vector<std::string>& shares) {
-  std::erase_if(failures, [&](const Failure& failure) {
-    const auto pair = std::ranges::find(pairs, failure.subject, &PairResult::name);
-    return failure.kind == FailureKind::broken && failure.metric.starts_with("sqnr_db") &&
-           std::ranges::count(shares, failure.subject) > 0 && pair != pairs.end() &&
-           largest_difference(*pair) <= quiet_difference(Precision::fp32);
-  });
+// Values from 0 to 1 that differ by no more than rounding count as equal.
+void count_rounding_as_equal(PairResult& pair, const std::vector<std::string>& shares) {
+  Statistics& sqnr = pair.similarity.statistics[0];
+  if (std::ranges::count(shares, pair.name) == 0 || sqnr.nan > 0 ||
+      !(largest_difference(pair) <= quiet_difference(Precision::fp32)))
+    return;
+  sqnr.mean = sqnr.min = std::numeric_limits<double>::infinity();
+  sqnr.negative_inf = 0;
 }
 
 }  // namespace
@@ -159,24 +154,25 @@ std::vector<Failure> output_failures(CompareResult& result, const CompareOptions
   if (result.samples == 0)
     return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
                  std::array{Judged{.metrics = {{"samples", 0}}}});
-  const std::vector<PairResult> pairs = judged_pairs(result, options);
+  std::vector<PairResult> pairs = judged_pairs(result, options);
+  std::erase_if(pairs, [&](const PairResult& pair) {
+    return pair.status == PairStatus::only_in_candidate ||
+           (options.allow_missing && pair.status == PairStatus::only_in_reference);
+  });
   const bool ids_alone = are_ids_alone(result, options);
-  std::vector<Failure> failures =
-      judge_pairs(pairs, "output", ids_alone ? std::span<const Limit>() : options.limits);
-  if (!options.evidence.own_limits) {
-    forgive_rounding(failures, pairs, options.shares);
-    forgive_quiet_samples(failures, pairs, result.warnings);
+  const std::span<const Limit> limits = ids_alone ? std::span<const Limit>() : options.limits;
+  for (PairResult& pair : pairs) {
+    if (options.evidence.own_limits || pair.status != PairStatus::compared) continue;
+    count_rounding_as_equal(pair, options.shares);
+    weigh_quiet_sample(pair, limits, result.warnings);
   }
+  std::vector<Failure> failures = judge_pairs(pairs, "output", limits);
   if (auto ids = fails_by_ids(options, result) ? fewest_equal_ids(result, options) : std::nullopt)
     failures.push_back(*std::move(ids));
   const Precision precision = precision_of(options.evidence);
   std::ranges::copy_if(
       part_failures(result, options), std::back_inserter(failures),
       [&](const Failure& failure) { return !is_quiet(result, failure.subject, precision); });
-  std::erase_if(failures, [&](const Failure& failure) {
-    return failure.kind == FailureKind::missing &&
-           (options.allow_missing || failure.metric == "reference");
-  });
   return failures;
 }
 

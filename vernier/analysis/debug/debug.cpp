@@ -41,16 +41,6 @@ std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measureme
   return warnings;
 }
 
-// Failures inside the quantized model that the verdict on its outputs does not include already.
-std::vector<Failure> further_failures(std::vector<Failure> inside, const Verdict& outputs) {
-  std::erase_if(inside, [&](const Failure& failure) {
-    return std::ranges::any_of(outputs.failures, [&](const Failure& known) {
-      return known.subject == failure.subject && known.kind == failure.kind;
-    });
-  });
-  return inside;
-}
-
 // If the user set no limits, the outputs are judged as a comparison judges them.
 void judge_outputs(DebugResult& result, const Model& float_model, const Model& quantized_model,
                    Samples& samples, const DebugOptions& options) {
@@ -65,9 +55,7 @@ void judge_outputs(DebugResult& result, const Model& float_model, const Model& q
   compared.compare.records = options.records;
   CompareResult outputs = compare_models({.reference = &float_model, .candidate = quantized_model},
                                          samples, std::move(compared));
-  std::vector<Failure> inside =
-      further_failures(std::move(result.verdict.failures), outputs.verdict);
-  result.verdict = with_failures(std::move(outputs.verdict), std::move(inside));
+  result.verdict = with_further_failures(std::move(outputs.verdict), result.verdict.failures);
   result.evidence = std::move(outputs.evidence);
   for (std::string& warning : outputs.warnings)
     if (std::ranges::find(result.warnings, warning) == result.warnings.end())

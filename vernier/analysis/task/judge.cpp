@@ -202,31 +202,24 @@ std::optional<Doubt> doubt_of_labels(const Scores& reference) {
                rounded(100 * (below_commonest ? commonest : expected))};
 }
 
-// The failures of broken limits, without those of NaN, which has a failure of its own.
-std::vector<Failure> broken(std::span<const Limit> limits, const TaskResult& result) {
-  std::vector<Failure> failures = vernier::judge(limits, judged(result));
-  std::erase_if(failures, [](const Failure& failure) {
-    return failure.kind == FailureKind::broken && std::isnan(failure.value);
-  });
-  return failures;
-}
-
 // A delta beyond the allowed one fails only if its interval does not hold zero.
 Verdict judge(const TaskResult& result, const NonfiniteSamples& nonfinite,
               const JudgeOptions& options) {
   std::vector<Limit> limits;
   for (const MetricResult& metric : result.metrics)
     std::ranges::move(delta_limits(metric, options), std::back_inserter(limits));
-  std::vector<Failure> failures = broken(limits, result);
+  const std::vector<Judged> subjects = judged(result);
+  std::vector<Failure> failures = without_nan(vernier::judge(limits, subjects));
   std::vector<Doubt> doubts;
   for (const Failure& failure : failures)
     if (auto doubt = doubt_of(failure, result)) doubts.push_back(*std::move(doubt));
-  std::ranges::move(nonfinite_failures(result, nonfinite), std::back_inserter(failures));
-  std::ranges::move(broken(options.limits, result), std::back_inserter(failures));
+  std::vector<Failure> certain = nonfinite_failures(result, nonfinite);
+  std::ranges::move(without_nan(vernier::judge(options.limits, subjects)),
+                    std::back_inserter(certain));
+  if (!certain.empty()) doubts.clear();
   limits.insert(limits.end(), options.limits.begin(), options.limits.end());
-  Verdict verdict = make_verdict(std::move(limits), std::move(failures));
-  if (doubts.size() < verdict.failures.size()) return verdict;
-  return withheld(std::move(verdict), std::move(doubts));
+  return with_failures(make_verdict(std::move(limits), std::move(failures), std::move(doubts)),
+                       std::move(certain));
 }
 
 // A limit with a name before its metric is for a class: its metric must be that of classes.

@@ -381,14 +381,8 @@ class TextEvaluation {
     Judged judged;
     for (const TextFigure& figure : result_.figures)
       judged.metrics.emplace_back(figure.name, figure.candidate);
-    std::vector<Failure> failures = judge(limits, std::array{judged});
-    const std::vector<Doubt> doubts = own ? std::vector<Doubt>() : doubts_of(limits);
-    std::erase_if(failures, [&](const Failure& failure) {
-      return std::ranges::count(doubts, failure.metric, &Doubt::subject) > 0;
-    });
-    result_.verdict = make_verdict(limits, std::move(failures));
-    for (const Doubt& doubt : doubts)
-      result_.verdict = with_doubt(std::move(result_.verdict), doubt);
+    result_.verdict = make_verdict(limits, judge(limits, std::array{judged}),
+                                   own ? std::vector<Doubt>() : doubts_of(limits));
   }
 
   // A default limit is kept, or broken, only if the whole interval says so.
