@@ -151,7 +151,9 @@ Table blocks_table(const DebugSubject& subject, const DebugResult& result) {
                           {.title = "outlier blocks", .spare = 1},
                           {.title = "their noise", .spare = 2},
                           {"outlier input channels", Align::left, 3}},
-              .note = "an outlier block's largest weight is above 4 times its root mean square"};
+              .note = fmt::format(
+                  "an outlier block's largest weight is above {:g} times its root mean square",
+                  BlockStatistics::outlier_crest)};
   for (const DebugWeight& row : worst(result.weights, &DebugWeight::weight_sqnr_db, subject.top)) {
     if (!row.blocks || row.blocks->worst.empty()) continue;
     const BlockStatistics& blocks = *row.blocks;

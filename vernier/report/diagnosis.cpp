@@ -77,11 +77,7 @@ std::string output_text(const PairResult& pair) {
 std::string outputs_text(const CompareResult& compare) {
   const std::vector<PairResult> outputs = judged_outputs(compare);
   if (outputs.empty()) return "none to compare";
-  const auto worst = std::ranges::min_element(outputs, {}, [](const PairResult& pair) {
-    const double mean = pair.similarity.statistics[0].mean;
-    return pair.status != PairStatus::compared || std::isnan(mean) ? -INFINITY : mean;
-  });
-  std::string text = output_text(*worst);
+  std::string text = output_text(worst_output(outputs));
   if (outputs.size() > 1)
     text +=
         fmt::format("; {} more agree{} better", outputs.size() - 1, outputs.size() == 2 ? "s" : "");
@@ -163,16 +159,9 @@ std::string place_text(const DiagnosisResult& result) {
   return "could not be found";
 }
 
-// Whether the candidate is a different network, which no change of its file can repair.
-bool is_other_network(DiagnosedCause cause) {
-  return cause == DiagnosedCause::other_weights || cause == DiagnosedCause::other_bias ||
-         cause == DiagnosedCause::other_structure || cause == DiagnosedCause::missing_activation;
-}
-
 std::string not_asked_text(const DiagnosisResult& result, Question question) {
   if (result.verdict.pass()) return "not needed";
-  if (question == Question::remedy && result.verdict.outcome == Outcome::fail &&
-      is_other_network(result.cause))
+  if (question == Question::remedy && result.is_other_network())
     return "convert the candidate again from this reference";
   return result.quick && question >= Question::place ? "not asked (--quick)" : "not needed";
 }
@@ -265,7 +254,8 @@ Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResu
       blocks.emplace_back(Code{code});
   if (!subject.report.empty())
     blocks.emplace_back(Paragraph{{"report: " + subject.report, Tone::plain}});
-  return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));
+  return report_document({subject.run, result.warnings, &result.verdict},
+                         std::move(blocks));
 }
 
 std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResult& result) {

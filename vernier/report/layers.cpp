@@ -58,15 +58,11 @@ std::string cause(const LayerRow& row, const LayersResult& result) {
 }
 
 Paragraph verdict(const LayersSubject& subject, const LayersResult& result) {
-  if (result.drift_origin) {
-    const LayerRow& origin = result.rows[*result.drift_origin];
-    return {
-        {fmt::format("drift origin: {}: {}", label_in_code(origin), finding(origin)), Tone::bad}};
+  if (const LayerRow* origin = result.origin()) {
+    const std::string name =
+        result.drift_origin ? label_in_code(*origin) : "output " + origin->layer;
+    return {{fmt::format("drift origin: {}: {}", name, finding(*origin)), Tone::bad}};
   }
-  const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
-  if (output != result.outputs.end())
-    return {
-        {fmt::format("drift origin: output {}: {}", output->layer, finding(*output)), Tone::bad}};
   const std::vector<LayerRow> worst = worst_rows(result);
   if (worst.empty()) return {{"nothing was compared", Tone::bad}};
   const auto weight = std::ranges::find(result.verdict.failures, "weight", &Failure::group);

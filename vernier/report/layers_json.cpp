@@ -73,10 +73,8 @@ std::string layers_json(const LayersSubject& subject, const LayersResult& result
     });
   }
   if (result.kl_mean) json["kl_mean"] = json_number(*result.kl_mean);
-  const auto output = std::ranges::find_if(result.outputs, &LayerRow::exceeds);
-  json["drift_origin"] = result.drift_origin ? Json(result.rows[*result.drift_origin].layer)
-                         : output != result.outputs.end() ? Json(output->layer)
-                                                          : Json(nullptr);
+  const LayerRow* origin = result.origin();
+  json["drift_origin"] = origin ? Json(origin->layer) : Json(nullptr);
   json["layers_total"] = result.layers_total();
   json["layers_exceeding"] = result.layers_exceeding;
   json["weight_mismatches"] =

@@ -44,7 +44,10 @@ Cell cell_of(const std::optional<Value>& value, const Format& format) {
 // digits.
 std::string format_metric(std::string_view metric, double value);
 
+// SQNRs that reports colour differently: above the first little is lost, below the second much.
+inline constexpr double good_db = 40, fair_db = 20;
+
 // Tone::good above `good`, Tone::fair from `fair` up, else (and for NaN) Tone::bad.
-Tone decibel_tone(double value, double good = 40, double fair = 20);
+Tone decibel_tone(double value, double good = good_db, double fair = fair_db);
 
 }  // namespace vernier

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "vernier/json.h"
+#include "vernier/report/number.h"
 #include "vernier/utf8.h"
 
 namespace vernier {
@@ -286,14 +287,15 @@ std::string render_model_explorer(const std::string& json, const std::string& gr
     const auto writer = writers.find(tensor);
     nodes[writer == writers.end() ? tensor : writer->second] = {{"value", *figure}};
   }
-  // The HTML page's colours, each up to a value: below 20 dB much is lost, above 40 dB little.
+  // The HTML page's colours, each up to a value.
   const auto below = [](double value, const char* colour) {
     return Json{{"value", value}, {"bgColor", colour}};
   };
   const Json data = {
       {"name", is_interrupted(result) ? "SQNR (dB), interrupted run" : "SQNR (dB)"},
       {"results", nodes},
-      {"thresholds", {below(20, "#fce8df"), below(40, "#fdf1d8"), below(1e9, "#e3f3ee")}}};
+      {"thresholds",
+       {below(fair_db, "#fce8df"), below(good_db, "#fdf1d8"), below(1e9, "#e3f3ee")}}};
   return printable_json(json_text(data));
 }
 

@@ -120,6 +120,13 @@ std::vector<PairResult> judged_outputs(const CompareResult& result) {
   return judged;
 }
 
+const PairResult& worst_output(std::span<const PairResult> outputs) {
+  return *std::ranges::min_element(outputs, {}, [](const PairResult& pair) {
+    const double mean = pair.similarity.statistics[0].mean;
+    return pair.status != PairStatus::compared || std::isnan(mean) ? -INFINITY : mean;
+  });
+}
+
 bool fails_by_ids(const CompareOptions& options, const CompareResult& result) {
   return !options.evidence.quantized ||
          (options.evidence.real_inputs && are_ids_alone(result, options));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "vernier/analysis/compare/compare.h"
@@ -10,6 +11,9 @@ namespace vernier {
 // The outputs that the verdict judges: in exact arithmetic if it was run, and the input of a final
 // Softmax or Sigmoid instead of its output if that could be compared.
 std::vector<PairResult> judged_outputs(const CompareResult& result);
+
+// The output with the lowest mean SQNR; one that was not compared, or is NaN, is the worst.
+const PairResult& worst_output(std::span<const PairResult> outputs);
 
 // What fails in the measured outputs of `result`. An output that only the candidate has does not.
 // Adds a warning for each failure that is dropped because the sample holds next to no signal.

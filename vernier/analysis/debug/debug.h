@@ -80,9 +80,11 @@ struct OutlierChannel {
   bool operator==(const OutlierChannel&) const = default;
 };
 
-// How the error of a weight is distributed over its blocks. A block is an outlier block if its
-// crest is above 4: a few large weights set the scale of many small ones.
+// How the error of a weight is distributed over its blocks. A block of a larger crest is an outlier
+// block: a few large weights set the scale of many small ones.
 struct BlockStatistics {
+  // The largest of 32 normally distributed values seldom exceeds 3.3 times their root mean square.
+  static constexpr double outlier_crest = 4;
   std::int64_t block_size = 0, blocks = 0, outlier_blocks = 0;
   double outlier_noise_share = 0;  // share of outlier blocks in the weight's noise, 0 to 1
   std::vector<BlockDamage> worst;  // the three with the most noise, largest first

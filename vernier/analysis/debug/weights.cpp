@@ -15,8 +15,6 @@ namespace vernier {
 namespace {
 
 constexpr std::size_t shown_channels = 3;
-// The largest of 32 normally distributed values seldom exceeds 3.3 times their root mean square.
-constexpr double outlier_crest = 4;
 
 std::int64_t channel_axis(const QuantizedWeight& weight, std::int64_t rank) {
   const std::int64_t axis = granularity(weight.quantizer) == Granularity::per_channel
@@ -140,7 +138,7 @@ BlockStatistics measure_blocks(const TensorView& reference, const TensorView& ca
   std::map<std::int64_t, std::int64_t> outliers;
   for (const BlockSums& block : blocks) {
     noise += block.noise;
-    if (!(block.crest() > outlier_crest)) continue;
+    if (!(block.crest() > BlockStatistics::outlier_crest)) continue;
     ++result.outlier_blocks;
     outlier_noise += block.noise;
     ++outliers[input(block.at)];

@@ -91,6 +91,12 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
 
 }  // namespace
 
+bool DiagnosisResult::is_other_network() const {
+  return verdict.outcome == Outcome::fail &&
+         (cause == DiagnosedCause::other_weights || cause == DiagnosedCause::other_bias ||
+          cause == DiagnosedCause::other_structure || cause == DiagnosedCause::missing_activation);
+}
+
 std::string_view question_name(Question question) {
   switch (question) {
     case Question::soundness: return "soundness";

@@ -131,6 +131,9 @@ struct DiagnosisResult {
   Verdict verdict;
   bool quick = false;  // place and remedy were not to be asked
   bool interrupted = false;
+  // Whether the candidate fails as a different network, which no change of its file can repair: it
+  // has to be converted again.
+  bool is_other_network() const;
 };
 
 struct DiagnosisOptions {

@@ -389,6 +389,12 @@ std::string_view cause_name(Cause cause) {
   return "";
 }
 
+const LayerRow* LayersResult::origin() const {
+  if (drift_origin) return &rows[*drift_origin];
+  const auto output = std::ranges::find_if(outputs, &LayerRow::exceeds);
+  return output == outputs.end() ? nullptr : &*output;
+}
+
 bool judges_outputs(const Model& candidate, const LayersOptions& options) {
   return options.judge_outputs && !options.tolerance &&
          reference_format(options) == ModelFormat::onnx &&

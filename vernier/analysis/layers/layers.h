@@ -183,6 +183,8 @@ struct LayersResult {
   std::vector<std::pair<std::string, std::string>> versions;  // of the reference's software
   std::int64_t samples = 0;
   bool interrupted = false;
+  // The layer that is the drift origin, else the first output that exceeds; null if none does.
+  const LayerRow* origin() const;
   std::int64_t layers_total() const { return static_cast<std::int64_t>(rows.size()); }
   Verdict verdict;
   bool pass() const { return verdict.pass(); }
