@@ -118,10 +118,7 @@ int run_compare(const EvalCommand& options) {
   CompareResult result = with_progress("comparing", compared.progress, [&] {
     return compare_models(opened.compared(), *inputs.samples, compare_options);
   });
-  if (options.io.generate)
-    result.warnings.push_back(
-        "[eval] --generate: each model continues with its own tokens; behind the first that "
-        "differs, figures compare other texts with each other");
+  if (options.io.generate) result.warnings.push_back({WarningKind::own_tokens});
   if (parts.is_part()) return parts.write();
 
   if (options.stages && !result.interrupted) {

@@ -74,7 +74,7 @@ TEST(LayersReport, what_has_no_counterpart_or_another_shape_is_said_in_words) {
 }
 
 TEST(LayersReport, truth_adds_its_columns_and_weights_and_warnings_are_noted) {
-  LayersResult result{.rows = {row("fc", 0)}, .warnings = {"traced in training mode"}};
+  LayersResult result{.rows = {row("fc", 0)}, .warnings = reported({"traced in training mode"})};
   EXPECT_THAT(text(result), Not(HasSubstr("reference error")));
   result.rows[0].truth = LayerTruth{1e-7, 2e-7, 2};
   result.weight_mismatches = {{.parameter = "fc.weight", .initializer = "w"},

@@ -11,6 +11,7 @@
 #include "vernier/report/number.h"
 #include "vernier/report/pair.h"
 #include "vernier/report/runtime_loss.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -175,17 +176,11 @@ Json part_json(const PartResult& part, const Verdict& verdict) {
   return json;
 }
 
-}  // namespace
-
-Document describe_compare(const RunDescription& run, const CompareResult& result) {
-  std::vector<Block> blocks;
-  blocks.emplace_back(metrics_table(result));
-  if (Panel evidence = evidence_panel(result); !evidence.facts.empty())
-    blocks.emplace_back(std::move(evidence));
-  if (!result.stages.empty()) blocks.emplace_back(stages_table(result.stages));
-  if (result.nan_origin)
-    blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
-  std::vector<std::string> warnings = result.warnings;
+// All that text and JSON say besides figures and verdict.
+std::vector<std::string> compare_warnings(const RunDescription& run, const CompareResult& result) {
+  std::vector<std::string> warnings = warning_texts(result.warnings);
+  std::ranges::move(cache_fault_texts(result.cache_faults), std::back_inserter(warnings));
+  std::ranges::move(origin_texts(result.evidence), std::back_inserter(warnings));
   for (const UnwatchedTensor& output : result.not_compared)
     warnings.push_back(fmt::format("output {} is not compared: {}", output.name, output.reason));
   std::ranges::move(unsaid_doubts(result.verdict), std::back_inserter(warnings));
@@ -197,11 +192,24 @@ Document describe_compare(const RunDescription& run, const CompareResult& result
     if (pair.status == PairStatus::only_in_candidate)
       warnings.push_back(
           fmt::format("output {} is not compared: only the candidate has it", pair.name));
-  return report_document({run, warnings, &result.verdict}, std::move(blocks));
+  return warnings;
+}
+
+}  // namespace
+
+Document describe_compare(const RunDescription& run, const CompareResult& result) {
+  std::vector<Block> blocks;
+  blocks.emplace_back(metrics_table(result));
+  if (Panel evidence = evidence_panel(result); !evidence.facts.empty())
+    blocks.emplace_back(std::move(evidence));
+  if (!result.stages.empty()) blocks.emplace_back(stages_table(result.stages));
+  if (result.nan_origin)
+    blocks.emplace_back(Paragraph{{nan_origin_text(*result.nan_origin), Tone::bad}});
+  return report_document({run, compare_warnings(run, result), &result.verdict}, std::move(blocks));
 }
 
 std::string compare_json(const RunDescription& run, const CompareResult& result) {
-  Json json = report_json<Json>({run, result.warnings, &result.verdict});
+  Json json = report_json<Json>({run, compare_warnings(run, result), &result.verdict});
   const auto pairs_json = [&](const std::vector<PairResult>& pairs) {
     return json_list<Json>(
         pairs, [&](const PairResult& pair) { return output_json(pair, result.verdict); });

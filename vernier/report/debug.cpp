@@ -13,6 +13,7 @@
 #include "vernier/report/sensitivity.h"
 #include "vernier/report/sparkline.h"
 #include "vernier/report/verdict.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -236,9 +237,15 @@ std::string cumulative_line(const DebugResult& result) {
 
 }  // namespace
 
-std::vector<std::string> debug_notes(const DebugResult& result) {
-  std::vector<std::string> texts = result.warnings;
+std::vector<std::string> debug_warnings(const DebugSubject& subject, const DebugResult& result) {
+  std::vector<std::string> texts = warning_texts(result.warnings);
+  std::ranges::move(cache_fault_texts(result.cache_faults), std::back_inserter(texts));
+  std::ranges::move(origin_texts(result.evidence), std::back_inserter(texts));
   for (const DebugNote& note : result.notes) texts.push_back(note_text(note));
+  if (result.verdict.outcome != Outcome::inconclusive)
+    for (const Doubt& doubt : result.verdict.doubts) texts.push_back(doubt_text(doubt));
+  if (std::string loss = debug_loss_text(subject, result); !loss.empty())
+    texts.push_back(std::move(loss));
   return texts;
 }
 
@@ -285,11 +292,8 @@ Document describe_debug(const DebugSubject& subject, const DebugResult& result) 
   if (result.sensitivity)
     describe_sensitivity(*result.sensitivity, projection_labels(result.projections),
                          subject.keep_command, subject.top, blocks);
-  std::vector<std::string> warnings = debug_notes(result);
-  std::ranges::move(unsaid_doubts(result.verdict), std::back_inserter(warnings));
-  if (std::string loss = debug_loss_text(subject, result); !loss.empty())
-    warnings.push_back(std::move(loss));
-  return report_document({subject.run, warnings, &result.verdict}, std::move(blocks));
+  return report_document({subject.run, debug_warnings(subject, result), &result.verdict},
+                         std::move(blocks));
 }
 
 }  // namespace vernier

@@ -16,7 +16,8 @@ struct DebugSubject {
   std::vector<std::string> tokens = {};  // texts of the run map's tokens; if empty, ids are shown
 };
 
-std::vector<std::string> debug_notes(const DebugResult& result);
+// All that text and JSON say besides figures and verdict.
+std::vector<std::string> debug_warnings(const DebugSubject& subject, const DebugResult& result);
 
 // The result in a few sentences.
 std::string debug_conclusion(const DebugResult& result);

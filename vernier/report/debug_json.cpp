@@ -213,7 +213,7 @@ std::vector<std::string> kept_in_float(const DebugResult& result) {
 }  // namespace
 
 std::string debug_json(const DebugSubject& subject, const DebugResult& result) {
-  Json json = report_json<Json>({subject.run, debug_notes(result), &result.verdict});
+  Json json = report_json<Json>({subject.run, debug_warnings(subject, result), &result.verdict});
   json["activations"] = json_list<Json>(result.activations, activation_json);
   json["weights"] = json_list<Json>(result.weights, weight_json);
   json["model_outputs"] = Json::array();

@@ -16,6 +16,7 @@
 #include "vernier/report/layers.h"
 #include "vernier/report/number.h"
 #include "vernier/report/runtime_loss.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -159,6 +160,14 @@ std::string place_text(const DiagnosisResult& result) {
   return "could not be found";
 }
 
+std::vector<std::string> diagnosis_warnings(const DiagnosisResult& result) {
+  std::vector<std::string> warnings = warning_texts(result.warnings);
+  if (result.compare)
+    std::ranges::move(cache_fault_texts(result.compare->cache_faults),
+                      std::back_inserter(warnings));
+  return warnings;
+}
+
 std::string not_asked_text(const DiagnosisResult& result, Question question) {
   if (result.verdict.pass()) return "not needed";
   if (question == Question::remedy && result.is_other_network())
@@ -254,13 +263,13 @@ Document describe_diagnosis(const DiagnosisSubject& subject, const DiagnosisResu
       blocks.emplace_back(Code{code});
   if (!subject.report.empty())
     blocks.emplace_back(Paragraph{{"report: " + subject.report, Tone::plain}});
-  return report_document({subject.run, result.warnings, &result.verdict},
+  return report_document({subject.run, diagnosis_warnings(result), &result.verdict},
                          std::move(blocks));
 }
 
 std::string diagnosis_json(const DiagnosisSubject& subject, const DiagnosisResult& result) {
   const RunDescription& run = subject.run;
-  Json json = report_json<Json>({run, result.warnings, &result.verdict});
+  Json json = report_json<Json>({run, diagnosis_warnings(result), &result.verdict});
   json["answers"] = answers_json(result);
   json["cause"] = {{"kind", diagnosed_cause_name(result.cause)},
                    {"subject", result.subject},

@@ -49,7 +49,7 @@ std::string wrong_range_text(const DiagnosisResult& result) {
   std::string text = fmt::format("the range of the quantizer of {} is wrong", result.subject);
   const auto& structure = result.compare->evidence.structure;
   if (structure && structure->lost_bound && structure->origin == result.subject)
-    text += ": " + structure->origin_cause;
+    text += ": " + origin_cause_text(*structure);
   return text;
 }
 
@@ -78,7 +78,7 @@ std::string structure_text(const DiagnosisResult& result) {
                                          evidence.half ? "in float32" : "without its quantizers",
                                          format_decibels(structure.sqnr_db));
   if (structure.origin.empty()) return "not the reference's network: " + figure;
-  return fmt::format("{}: {}; {}", structure.origin, structure.origin_cause, figure);
+  return fmt::format("{}: {}; {}", structure.origin, origin_cause_text(structure), figure);
 }
 
 }  // namespace

@@ -80,4 +80,29 @@ std::vector<std::pair<std::string, Cell>> evidence_facts(const Evidence& evidenc
   return facts;
 }
 
+std::string origin_cause_text(const StructureEvidence& structure) {
+  if (structure.origin.empty()) return "";
+  if (const auto& lost = structure.lost_bound)
+    return fmt::format(
+        "its quantizer replaces a Relu or Clip of the reference, but its range {} at {:.3g} "
+        "instead of {:.3g}",
+        lost->is_low ? "begins" : "ends", lost->end, lost->bound);
+  const LayerEvidence& why = structure.why;
+  std::string text(cause_name(structure.cause));
+  const auto value = [](const std::vector<std::string>& values) {
+    return values.empty() ? "unset" : values[0];
+  };
+  if (why.fact == LayerEvidence::Fact::other_attribute)
+    text += fmt::format(": {} is {}; in the reference it is {}", why.name, value(why.candidate),
+                        value(why.reference));
+  return text;
+}
+
+std::vector<std::string> origin_texts(const Evidence& evidence) {
+  const auto& structure = evidence.structure;
+  if (!structure || structure->origin.empty()) return {};
+  return {fmt::format("in float32 the candidate first differs from the reference at {} ({})",
+                      structure->origin, origin_cause_text(*structure))};
+}
+
 }  // namespace vernier

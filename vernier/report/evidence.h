@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/report/json.h"
@@ -16,6 +17,11 @@ std::string calibration_text(const CalibrationFit& fit, bool real_inputs);
 
 // The facts on weights and on the fit of the inputs, as far as they are known.
 std::vector<std::pair<std::string, Cell>> evidence_facts(const Evidence& evidence);
+// "attribute_mismatch: axis is 1; in the reference it is -1"; empty if there is no origin.
+std::string origin_cause_text(const StructureEvidence& structure);
+// "in float32 the candidate first differs from the reference at conv3 (attribute_mismatch: ...)";
+// nothing if the layer is not known.
+std::vector<std::string> origin_texts(const Evidence& evidence);
 
 // {"answer": "same", "weights": 37, ...}; null if weights were not compared.
 template <typename Json>
@@ -62,7 +68,7 @@ Json evidence_json(const Evidence& evidence) {
                          {"unswitched", structure->unswitched},
                          {"first_unswitched", structure->first_unswitched},
                          {"origin", structure->origin},
-                         {"origin_cause", structure->origin_cause}};
+                         {"origin_cause", origin_cause_text(*structure)}};
   if (const auto& fit = evidence.calibration)
     json["calibration"] = {{"score", json_number(fit->score)},
                            {"quantizers", fit->quantizers},

@@ -12,6 +12,7 @@
 #include "vernier/report/sensitivity.h"
 #include "vernier/report/sparkline.h"
 #include "vernier/report/verdict.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -256,7 +257,7 @@ Document describe_layers(const LayersSubject& subject, const LayersResult& resul
   run.settings.emplace_back(
       "exceeding", fmt::format("{} of {}, tolerance {}", result.layers_exceeding,
                                result.layers_total(), format_scientific(subject.tolerance)));
-  return report_document({run, result.warnings, &result.verdict}, std::move(blocks));
+  return report_document({run, warning_texts(result.warnings), &result.verdict}, std::move(blocks));
 }
 
 }  // namespace vernier

@@ -4,6 +4,7 @@
 #include "vernier/report/evidence.h"
 #include "vernier/report/layers.h"
 #include "vernier/report/verdict.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -60,7 +61,7 @@ Json projection_json(const LayerProjection& placed, const LayersResult& result) 
 }  // namespace
 
 std::string layers_json(const LayersSubject& subject, const LayersResult& result) {
-  Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
+  Json json = report_json<Json>({subject.run, warning_texts(result.warnings), &result.verdict});
   json["model"] = subject.run.candidate;
   json["tolerance"] = subject.tolerance;
   json["layers"] =

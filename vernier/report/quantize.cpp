@@ -10,6 +10,7 @@
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/runtime_loss.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -119,7 +120,7 @@ Json held_back_json(const HeldBackResult& held) {
 }
 
 Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& result) {
-  std::vector<std::string> warnings = result.warnings;
+  std::vector<std::string> warnings = warning_texts(result.warnings);
   if (const auto& held = result.held_back)
     if (std::string loss = runtime_loss_text({.db = held->sqnr_db - held->deployed_sqnr_db,
                                               .why = held->arithmetic,
@@ -134,15 +135,10 @@ Envelope envelope_of(const QuantizeSubject& subject, const QuantizeResult& resul
 
 }  // namespace
 
-std::vector<std::string> with_doubts(const CalibrationData& data,
-                                     std::vector<std::string> warnings) {
+std::vector<Warning> with_doubts(const CalibrationData& data, std::vector<Warning> warnings) {
   if (data.synthetic)
-    warnings.insert(
-        warnings.begin(),
-        fmt::format("calibrated and measured on synthetic inputs, {}: how good the model is on "
-                    "real ones is not known",
-                    data.fit ? "which are like those of training, judging by its batch norms"
-                             : "and nothing shows whether they are like real ones"));
+    warnings.insert(warnings.begin(),
+                    {data.fit ? WarningKind::fitting_samples : WarningKind::synthetic_samples});
   return warnings;
 }
 

@@ -30,8 +30,7 @@ struct QuantizeSubject {
 };
 
 // The warnings behind what the data leaves in doubt.
-std::vector<std::string> with_doubts(const CalibrationData& data,
-                                     std::vector<std::string> warnings);
+std::vector<Warning> with_doubts(const CalibrationData& data, std::vector<Warning> warnings);
 
 Document describe_quantize(const QuantizeSubject& subject, const QuantizeResult& result);
 

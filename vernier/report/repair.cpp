@@ -6,6 +6,7 @@
 
 #include "vernier/report/decisions.h"
 #include "vernier/report/number.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -42,11 +43,11 @@ Document describe_repair(const RepairSubject& subject, const RepairResult& resul
       Paragraph{Cell(conclusion(subject, result), result.model ? Tone::good : Tone::fair)});
   if (result.model && result.unsigned_weights > 0)
     blocks.emplace_back(Paragraph{Cell(storage_text(result))});
-  return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));
+  return report_document({subject.run, warning_texts(result.warnings), &result.verdict}, std::move(blocks));
 }
 
 std::string repair_json(const RepairSubject& subject, const RepairResult& result) {
-  Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
+  Json json = report_json<Json>({subject.run, warning_texts(result.warnings), &result.verdict});
   json["written"] = result.model ? Json(subject.file) : Json(nullptr);
   json["activation_quantizers"] = result.quantizers;
   json["weights"] = result.weights;

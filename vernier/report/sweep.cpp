@@ -8,6 +8,7 @@
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/sensitivity.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -60,11 +61,11 @@ Document describe_sweep(const RunDescription& run, const SweepResult& result) {
     if (!row.failure.empty())
       blocks.emplace_back(
           Paragraph{Cell(fmt::format("{}: {}", row.precision, row.failure), Tone::fair)});
-  return report_document({.run = run, .warnings = result.warnings}, std::move(blocks));
+  return report_document({.run = run, .warnings = warning_texts(result.warnings)}, std::move(blocks));
 }
 
 std::string sweep_json(const RunDescription& run, const SweepResult& result) {
-  Json json = report_json<Json>({.run = run, .warnings = result.warnings});
+  Json json = report_json<Json>({.run = run, .warnings = warning_texts(result.warnings)});
   json["held_back_samples"] = result.held_back_samples;
   json["configurations"] = Json::array();
   for (const SweepRow& row : result.rows) {

@@ -9,6 +9,7 @@
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -170,12 +171,13 @@ Document describe_task(const RunDescription& run, const JudgeOptions& options,
   RunDescription shown = run;
   for (const auto& [name, count] : result.counts)
     if (count > 0) shown.settings.emplace_back(name, count);
-  return report_document({shown, result.warnings, &result.verdict}, std::move(blocks));
+  return report_document({shown, warning_texts(result.warnings), &result.verdict},
+                         std::move(blocks));
 }
 
 std::string task_json(const RunDescription& run, const JudgeOptions& options,
                       const TaskResult& result) {
-  Json json = report_json<Json>({run, result.warnings, &result.verdict});
+  Json json = report_json<Json>({run, warning_texts(result.warnings), &result.verdict});
   json["counts"] = Json::object();
   for (const auto& [name, count] : result.counts) json["counts"][name] = count;
   json["allowed_difference"] = options.verdict;

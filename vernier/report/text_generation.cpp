@@ -10,6 +10,7 @@
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -143,9 +144,8 @@ Document describe_text(const RunDescription& run, const TextGenerationResult& re
     blocks.emplace_back(Paragraph{std::move(text)});
   if (!result.worst.empty()) blocks.emplace_back(worst_table(result, passages));
   if (!result.divergences.empty()) blocks.emplace_back(divergence_table(result, passages));
-  std::vector<std::string> warnings;
-  for (const CacheFault& fault : result.cache_faults) warnings.push_back(cache_fault_text(fault));
-  return report_document({run, warnings, &result.verdict}, std::move(blocks));
+  return report_document({run, cache_fault_texts(result.cache_faults), &result.verdict},
+                         std::move(blocks));
 }
 
 std::string text_json(const RunDescription& run, const TextGenerationResult& result,
@@ -179,7 +179,7 @@ std::string text_json(const RunDescription& run, const TextGenerationResult& res
                              {"candidate", passages.worst[i].candidate}});
   }
   json["kl_behind_cache"] = optional_json(result.kl_behind_cache);
-  json["cache_faults"] = json_list<Json>(result.cache_faults, cache_fault_text);
+  json["cache_faults"] = cache_fault_texts(result.cache_faults);
   json["divergences"] = Json::array();
   for (std::size_t i = 0; i < result.divergences.size(); ++i) {
     const Divergence& divergence = result.divergences[i];

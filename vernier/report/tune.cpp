@@ -10,6 +10,7 @@
 
 #include "vernier/report/decisions.h"
 #include "vernier/report/number.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -107,11 +108,11 @@ Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
     blocks.emplace_back(Code{fmt::format("{} '{}'", subject.kept_by, fmt::join(result.kept, ","))});
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});
-  return report_document({subject.run, result.warnings, &result.verdict}, std::move(blocks));
+  return report_document({subject.run, warning_texts(result.warnings), &result.verdict}, std::move(blocks));
 }
 
 std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
-  Json json = report_json<Json>({subject.run, result.warnings, &result.verdict});
+  Json json = report_json<Json>({subject.run, warning_texts(result.warnings), &result.verdict});
   json["target"] = target_text(subject);
   json["cost"] = tune_cost_name(subject.cost);
   json["reached"] = result.reached;

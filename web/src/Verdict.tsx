@@ -108,9 +108,10 @@ export function Verdict({ report }: { report: ReportResult }) {
   const judged = outcome !== "";
   const facts = Object.entries(as_object(result.run)).filter(([, value]) => fact_text(value) !== "");
   const limits = as_object(result.verdict).limits;
-  // The terminal lists doubts that do not decide among the warnings; a saved result has them apart.
+  // Doubts that do not decide are warnings, which a result that an older version saved lacks.
   const undecided = report.document || outcome === "inconclusive" ? [] : doubt_texts(as_object(result.verdict));
-  const warnings = [...(Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning)), ...undecided];
+  const told_of = (Array.isArray(result.warnings) ? result.warnings : []).map((warning) => fact_text(warning));
+  const warnings = [...told_of, ...undecided.filter((doubt) => !told_of.includes(doubt))];
   const versions = Object.entries(as_object(result.versions)).filter(([name]) => !name.endsWith("_library"));
   const told = [...first_error(result), ...(report.document ? conclusion(report) : saved_conclusion(result))];
   return (

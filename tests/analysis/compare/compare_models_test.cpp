@@ -9,6 +9,7 @@
 #include "vernier/analysis/inputs/pick_inputs.h"
 #include "vernier/model/precision.h"
 #include "vernier/report/verdict.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -171,13 +172,14 @@ TEST(CompareModels, what_shows_only_between_the_tokens_of_a_sequence_does_not_pa
 
 TEST(CompareModels, odd_pairs_of_files_are_warned_of) {
   const Model reference = mnist("mnist_cnn.onnx"), quantized = mnist("mnist_cnn.int8.onnx");
-  EXPECT_THAT(compare_mnist(quantized, reference, true).warnings,
+  EXPECT_THAT(warning_texts(compare_mnist(quantized, reference, true).warnings),
               Contains(HasSubstr("is the quantized one of the two")));
-  EXPECT_THAT(compare_mnist(reference, reference, true).warnings,
+  EXPECT_THAT(warning_texts(compare_mnist(reference, reference, true).warnings),
               Contains(HasSubstr("the same, byte for byte")));
   const TemporaryDirectory folder;
   reference.save(folder / "model.int8.onnx");
-  EXPECT_THAT(compare_mnist(reference, Model::load(folder / "model.int8.onnx"), true).warnings,
+  EXPECT_THAT(warning_texts(
+                  compare_mnist(reference, Model::load(folder / "model.int8.onnx"), true).warnings),
               Contains(HasSubstr("has no integer operator")));
 }
 
@@ -285,9 +287,12 @@ TEST(CompareModels, inputs_outside_the_calibrated_range_are_named_as_the_cause) 
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
   ASSERT_FALSE(result.verdict.doubts.empty());
   EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::other_calibration);
-  EXPECT_THAT(result.warnings, Contains(HasSubstr("times what its quantizer was calibrated for")));
-  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("quantization costs too much"))));
-  EXPECT_THAT(compare_scaled(candidate, 1).warnings, Not(Contains(HasSubstr("calibrated for"))));
+  EXPECT_THAT(warning_texts(result.warnings),
+              Contains(HasSubstr("times what its quantizer was calibrated for")));
+  EXPECT_THAT(warning_texts(result.warnings),
+              Not(Contains(HasSubstr("quantization costs too much"))));
+  EXPECT_THAT(warning_texts(compare_scaled(candidate, 1).warnings),
+              Not(Contains(HasSubstr("calibrated for"))));
 }
 
 TEST(CompareModels, nan_in_the_input_is_no_evidence_of_another_network) {
@@ -301,9 +306,9 @@ TEST(CompareModels, nan_in_the_input_is_no_evidence_of_another_network) {
   const CompareResult result =
       compare_models({.reference = &reference, .candidate = candidate}, samples, options);
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
-  EXPECT_THAT(result.warnings, Contains(HasSubstr("already holds NaN")));
-  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("leaves the reference"))));
-  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("nan dB"))));
+  EXPECT_THAT(warning_texts(result.warnings), Contains(HasSubstr("already holds NaN")));
+  EXPECT_THAT(warning_texts(result.warnings), Not(Contains(HasSubstr("leaves the reference"))));
+  EXPECT_THAT(warning_texts(result.warnings), Not(Contains(HasSubstr("nan dB"))));
   EXPECT_FALSE(result.evidence.structure);
 }
 
@@ -314,7 +319,7 @@ TEST(CompareModels, another_network_is_not_called_the_same) {
     if (node.op_type() == "Add") node.set_op_type("Sub");
   const CompareResult result = compare_mnist(mnist("mnist_cnn.onnx"), candidate, true);
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
-  EXPECT_THAT(result.warnings, Not(Contains(HasSubstr("it is the same network"))));
+  EXPECT_THAT(warning_texts(result.warnings), Not(Contains(HasSubstr("it is the same network"))));
 }
 
 // The Sigmoid of -14 is 8e-7: a rounding of float32 before it changes a digit behind it, and what

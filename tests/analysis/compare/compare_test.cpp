@@ -11,6 +11,7 @@
 #include "vernier/analysis/parts/records.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/report/warning.h"
 #include "vernier/runtime/recorded_runner.h"
 #include "vernier/tensor/npz.h"
 
@@ -191,7 +192,8 @@ TEST_F(Compare, as_many_outputs_of_other_names_pair_by_position_with_a_warning) 
   const CompareResult result = run({make("a", {1, 1}, {1})}, {make("b", {1, 1}, {1})});
   ASSERT_EQ(result.outputs.size(), 1u);
   EXPECT_EQ(result.outputs[0].name, "b");
-  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("'b' is paired with the reference's 'a'")));
+  EXPECT_THAT(warning_texts(result.warnings),
+              ElementsAre(HasSubstr("'b' is paired with the reference's 'a'")));
 }
 
 TEST_F(Compare, outputs_of_other_names_and_shapes_have_to_be_mapped) {
@@ -200,7 +202,7 @@ TEST_F(Compare, outputs_of_other_names_and_shapes_have_to_be_mapped) {
   EXPECT_THROW(run(row, column), Error);
   const CompareResult result = run(row, column, {.io = {.outputs = {{"a", "b"}}}});
   EXPECT_THAT(failure_texts(result.verdict), ElementsAre(HasSubstr("permutation (1,0)")));
-  EXPECT_THAT(result.warnings, IsEmpty());
+  EXPECT_THAT(warning_texts(result.warnings), IsEmpty());
 }
 
 TEST_F(Compare, mapped_outputs_have_the_candidates_name) {

@@ -7,6 +7,7 @@
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/model/index.h"
 #include "vernier/model/precision.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -225,7 +226,8 @@ TEST(QuietSample, one_that_is_almost_nothing_does_not_fail_by_itself_and_is_told
   GivenSamples quiet = constants({1, -1, 0.5F, 0.003F});
   const CompareResult result = compare_small(reference, candidate, quiet, true);
   EXPECT_TRUE(result.verdict.pass());
-  EXPECT_THAT(result.warnings, Contains(HasSubstr("its signal is far below the other samples'")));
+  EXPECT_THAT(warning_texts(result.warnings),
+              Contains(HasSubstr("its signal is far below the other samples'")));
 }
 
 TEST(QuietSample, one_whose_noise_is_large_beside_the_others_fails) {

@@ -5,6 +5,7 @@
 
 #include "tests/arrays.h"
 #include "vernier/error.h"
+#include "vernier/report/warning.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -39,8 +40,9 @@ TEST(BindInputs, what_names_leave_is_bound_by_position_with_a_warning) {
   EXPECT_EQ(bindings.inputs[0].source, 1);
   EXPECT_EQ(bindings.inputs[1].source, 2);
   EXPECT_EQ(bindings.inputs[2].source, 0);
-  EXPECT_THAT(bindings.warnings, ElementsAre(HasSubstr("confirm with --map-input y=x"),
-                                             HasSubstr("confirm with --map-input tokens=ids")));
+  EXPECT_THAT(warning_texts(bindings.warnings),
+              ElementsAre(HasSubstr("confirm with --map-input y=x"),
+                          HasSubstr("confirm with --map-input tokens=ids")));
 }
 
 TEST(BindInputs, positions_never_bind_what_does_not_agree) {
@@ -66,7 +68,7 @@ TEST(BindInputs, a_mapping_goes_before_names) {
   const InputBindings bindings = bind_inputs(sources, sources, swapped);
   EXPECT_EQ(bindings.inputs[0].source, 1);
   EXPECT_EQ(bindings.inputs[1].source, 0);
-  EXPECT_THAT(bindings.warnings, IsEmpty());
+  EXPECT_THAT(warning_texts(bindings.warnings), IsEmpty());
 }
 
 TEST(BindInputs, a_mapping_of_unknown_names_is_an_error) {
@@ -98,10 +100,12 @@ TEST(BindInputs, a_constant_feeds_an_input_that_only_the_reference_has) {
 TEST(BindInputs, an_input_that_only_the_candidate_has_is_warned_of_unless_it_is_set) {
   const std::vector sources = {spec("x", DType::f32, {1}), spec("sr", DType::i64, {})};
   const std::vector targets = {spec("x", DType::f32, {1})};
-  EXPECT_THAT(bind_inputs(sources, targets).warnings,
+  EXPECT_THAT(warning_texts(bind_inputs(sources, targets).warnings),
               ElementsAre(HasSubstr("input 'sr' is only in the candidate")));
-  EXPECT_THAT(bind_inputs(sources, targets, {.constants = {{"sr", {1}}}}).warnings, IsEmpty());
-  EXPECT_THAT(bind_inputs(sources, {}).warnings, IsEmpty());  // recorded: nothing is known
+  EXPECT_THAT(warning_texts(bind_inputs(sources, targets, {.constants = {{"sr", {1}}}}).warnings),
+              IsEmpty());
+  EXPECT_THAT(warning_texts(bind_inputs(sources, {}).warnings),
+              IsEmpty());  // recorded: nothing is known
 }
 
 TEST(BindInputs, axes_of_size_one_are_added_and_removed) {
@@ -110,7 +114,7 @@ TEST(BindInputs, axes_of_size_one_are_added_and_removed) {
   const std::vector dynamic = {spec("x", DType::f32, {-1, 3, -1, 5, 1})};
   const auto bound = [](const auto& sources, const auto& targets, const Shape& shape) {
     const InputBindings bindings = bind_inputs(sources, targets);
-    EXPECT_THAT(bindings.warnings, ElementsAre(HasSubstr("axes of size 1 are")));
+    EXPECT_THAT(warning_texts(bindings.warnings), ElementsAre(HasSubstr("axes of size 1 are")));
     return apply_bindings(bindings, targets, std::vector{ramp("x", shape)})[0];
   };
   EXPECT_EQ(bound(image, batch, {3, 4, 5}), ramp("x", {1, 3, 4, 5}));

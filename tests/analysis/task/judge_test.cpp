@@ -9,6 +9,7 @@
 #include "tests/failure_texts.h"
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
+#include "vernier/report/warning.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {
@@ -128,9 +129,10 @@ TEST(JudgeScores, flips_are_counted_between_the_sides) {
 TEST(JudgeScores, no_better_than_chance_is_a_warning) {
   const TaskResult result = judge_scores(nullptr, classifier(1000, 700));
   ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_THAT(result.warnings[0], HasSubstr("top1_accuracy 30.0000 is not above chance (50.0000"));
+  EXPECT_THAT(warning_text(result.warnings[0]),
+              HasSubstr("top1_accuracy 30.0000 is not above chance (50.0000"));
   EXPECT_TRUE(result.verdict.pass());
-  EXPECT_THAT(judge_scores(nullptr, classifier(1000, 499)).warnings, IsEmpty());
+  EXPECT_THAT(warning_texts(judge_scores(nullptr, classifier(1000, 499)).warnings), IsEmpty());
 }
 
 // It names a class that is no label most of the time: more is right than by drawing its answers.
@@ -163,9 +165,10 @@ TEST(JudgeScores, a_metric_that_chance_alone_makes_perfect_is_no_cause_for_doubt
   const Scores scores = score_classification(f32({1, 0, 0, 1}, {2, 2}), {0, 1}, 2);
   const TaskResult result = judge_scores(nullptr, scores);
   EXPECT_EQ(result.metrics[1].chance, 100);
-  EXPECT_THAT(result.warnings, ElementsAre("top2_accuracy says nothing: there are 2 classes"));
+  EXPECT_THAT(warning_texts(result.warnings),
+              ElementsAre("top2_accuracy says nothing: there are 2 classes"));
   const Scores wrong = score_classification(f32({1, 0, 1, 0}, {2, 2}), {1, 1}, 1);
-  EXPECT_THAT(judge_scores(nullptr, wrong).warnings, testing::SizeIs(1));
+  EXPECT_THAT(warning_texts(judge_scores(nullptr, wrong).warnings), testing::SizeIs(1));
 }
 
 TEST(JudgeScores, samples_answered_with_nan_fail_the_verdict) {

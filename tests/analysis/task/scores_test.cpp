@@ -8,6 +8,7 @@
 
 #include "tests/metrics/pair.h"
 #include "vernier/error.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -31,7 +32,7 @@ TEST(Scores, knn_scores_by_the_vote_of_the_others) {
   EXPECT_EQ(value(scores.metrics[0], {5}), 0);
   EXPECT_NEAR(*scores.metrics[0].chance, 66.6667, 1e-9);
   EXPECT_EQ(scores.counts, (Counts{{"non_finite_samples", 0}}));
-  EXPECT_THAT(scores.warnings, testing::IsEmpty());
+  EXPECT_THAT(warning_texts(scores.warnings), testing::IsEmpty());
 }
 
 TEST(Scores, knn_against_a_bank_uses_the_banks_labels) {
@@ -41,7 +42,7 @@ TEST(Scores, knn_against_a_bank_uses_the_banks_labels) {
 }
 
 TEST(Scores, knn_says_when_there_are_fewer_neighbours_than_asked_for) {
-  EXPECT_THAT(score_knn(groups(), Labels(6, 0), {.k = 10}).warnings,
+  EXPECT_THAT(warning_texts(score_knn(groups(), Labels(6, 0), {.k = 10}).warnings),
               testing::ElementsAre("only 5 neighbours vote: there are no more samples"));
 }
 
@@ -62,7 +63,7 @@ TEST(Scores, nan_and_labels_outside_are_counted) {
 }
 
 TEST(Scores, a_top_k_of_all_classes_is_called_meaningless) {
-  EXPECT_THAT(score_classification(f32({1, 2}, {1, 2}), {0}, 5).warnings,
+  EXPECT_THAT(warning_texts(score_classification(f32({1, 2}, {1, 2}), {0}, 5).warnings),
               testing::ElementsAre("top5_accuracy says nothing: there are 2 classes"));
 }
 

@@ -37,14 +37,15 @@ OutputPairing require_pairs(std::span<const Tensor> reference, std::span<const T
 }
 
 // Warns of outputs that were paired only by position, and of equal names in another order.
-std::vector<std::string> pairing_warnings(const OutputPairing& pairing,
-                                          std::span<const Tensor> reference) {
-  std::vector<std::string> warnings;
+std::vector<Warning> pairing_warnings(const OutputPairing& pairing,
+                                      std::span<const Tensor> reference) {
+  std::vector<Warning> warnings;
   for (const OutputPair& pair : pairing.pairs)
     if (pair.match == Match::position)
-      warnings.push_back(position_warning(reference[pair.reference].name, pair.name));
-  if (std::string warning = order_warning(pairing, names_of(reference)); !warning.empty())
-    warnings.push_back(std::move(warning));
+      warnings.push_back(
+          {WarningKind::output_by_position, pair.name, reference[pair.reference].name});
+  if (auto warning = order_warning(pairing, names_of(reference)))
+    warnings.push_back(*std::move(warning));
   return warnings;
 }
 
@@ -147,15 +148,16 @@ class Comparison {
     uses_.resize(sample.uses.size());
     for (std::size_t i = 0; i < uses_.size(); ++i) uses_[i] = pool(uses_[i], sample.uses[i]);
     if (sample.nan_input && !std::exchange(nan_input_, true))
-      result_.warnings.push_back(
-          fmt::format("sample {}: input '{}' already holds NaN", sample.number, *sample.nan_input));
+      result_.warnings.push_back({.kind = WarningKind::nan_input,
+                                  .subject = *sample.nan_input,
+                                  .value = static_cast<double>(sample.number)});
     if (sample.nan_tensor && !result_.nan_origin)
       result_.nan_origin = NanOrigin{.sample = sample.number, .tensor = *sample.nan_tensor};
     ++result_.samples;
   }
 
   CompareResult finish() {
-    std::vector<std::string>& warnings = result_.warnings;
+    std::vector<Warning>& warnings = result_.warnings;
     warnings.insert(warnings.begin(), bindings_.warnings.begin(), bindings_.warnings.end());
     warn_of_constant_outputs();
     result_.outputs = outputs_.results();
@@ -370,11 +372,10 @@ class Comparison {
         if (diversity_[i].is_constant() && diversity_[i].is_zero() == zero)
           names.push_back(pairing_.pairs[i].name);
       if (names.empty()) continue;
-      const std::string others =
-          names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "";
       result_.warnings.push_back(
-          fmt::format("output '{}'{} of the reference {} {} in every sample: agreement says little",
-                      names[0], others, others.empty() ? "is" : "are", zero ? "zero" : "the same"));
+          {.kind = zero ? WarningKind::zero_output : WarningKind::constant_output,
+           .subject = names[0],
+           .value = static_cast<double>(names.size() - 1)});
     }
   }
 

@@ -9,11 +9,13 @@
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/compare/output_parts.h"
 #include "vernier/analysis/compare/stages.h"
+#include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/inputs/io_mapping.h"
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 #include "vernier/runtime/runner.h"
 
@@ -85,7 +87,8 @@ struct CompareResult {
   std::optional<ArithmeticLoss> arithmetic;
   Evidence evidence;
   std::vector<UnwatchedTensor> not_compared;  // outputs of either model that are not tensors
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
+  std::vector<CacheFault> cache_faults;  // of a decoder that does not pass
   std::optional<NanOrigin> nan_origin;
   std::vector<RuntimeStage> stages;  // filled by the caller
   std::int64_t samples = 0;          // number of samples that were run

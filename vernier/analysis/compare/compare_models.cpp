@@ -138,19 +138,16 @@ bool says_int8(const std::string& name) {
 }
 
 // Warnings about the pair of files that do not depend on any figure.
-std::vector<std::string> warnings_about(const ComparedModels& models) {
-  std::vector<std::string> warnings;
+std::vector<Warning> warnings_about(const ComparedModels& models) {
+  std::vector<Warning> warnings;
   const Precision precision = precision_of(models.candidate);
   if (precision != Precision::int8 && says_int8(file_name(models.candidate)))
-    warnings.push_back(fmt::format("{} has no integer operator and no quantizer, whatever its name",
-                                   file_name(models.candidate)));
+    warnings.push_back({WarningKind::not_quantized, file_name(models.candidate)});
   if (!models.reference) return warnings;
   if (precision != Precision::int8 && precision_of(*models.reference) == Precision::int8)
-    warnings.push_back(
-        fmt::format("the reference, {}, is the quantized one of the two; are they swapped?",
-                    file_name(*models.reference)));
+    warnings.push_back({WarningKind::quantized_reference, file_name(*models.reference)});
   if (same_files(*models.reference, models.candidate))
-    warnings.push_back("the two files are the same, byte for byte");
+    warnings.push_back({WarningKind::same_files});
   return warnings;
 }
 
@@ -183,13 +180,14 @@ bool is_costly_quantization(const CompareResult& result) {
          });
 }
 
-// "input 'x' holds up to 8 times ..."; empty if the inputs are within the calibration range.
-std::vector<std::string> warnings_about(const Evidence& evidence) {
+// Of an input that is beyond its calibration range.
+std::vector<Warning> warnings_about(const Evidence& evidence) {
   constexpr double notable = 1.5;  // correct pairs exceed the range by a little on real data
-  if (!evidence.calibration || !(evidence.calibration->input_overflow > notable)) return {};
-  return {fmt::format("input '{}' holds up to {:.2g} times what its quantizer was calibrated for",
-                      evidence.calibration->overflowed_input,
-                      evidence.calibration->input_overflow)};
+  const auto& fit = evidence.calibration;
+  if (!fit || !(fit->input_overflow > notable)) return {};
+  return {{.kind = WarningKind::input_overflow,
+           .subject = fit->overflowed_input,
+           .value = fit->input_overflow}};
 }
 
 // Two decoders whose caches are fed back, and their first prompt.
@@ -353,10 +351,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     compare_options.io.teacher = true;
   CompareResult result = compare(reference_runner, *candidate, samples, compare_options);
   if (decoders && !result.verdict.pass())
-    for (const CacheFault& fault :
-         find_cache_faults({own_reference, decoders->reference}, {*candidate, decoders->candidate},
-                           decoders->prompt))
-      result.warnings.push_back(cache_fault_text(fault));
+    result.cache_faults = find_cache_faults({own_reference, decoders->reference},
+                                            {*candidate, decoders->candidate}, decoders->prompt);
   // Further runs open sessions of their own: both candidates at once would take too much memory.
   candidate.reset();
   exact.reset();
@@ -377,10 +373,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
     result.verdict =
         with_failures(std::move(result.verdict),
                       missing_values(*models.reference, models.candidate, compare_options.io));
-  if (is_costly_quantization(result))
-    result.warnings.emplace_back(
-        "the weights are the reference's: it is the same network, and quantization costs too much");
-  std::vector<std::string> warnings = warnings_about(models);
+  if (is_costly_quantization(result)) result.warnings.push_back({WarningKind::costly_quantization});
+  std::vector<Warning> warnings = warnings_about(models);
   std::ranges::move(warnings_about(result.evidence), std::back_inserter(warnings));
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
   return result;

@@ -1,7 +1,5 @@
 #include "vernier/analysis/compare/output_failures.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -84,16 +82,16 @@ bool are_ids_alone(const CompareResult& result, const CompareOptions& options) {
 // The SQNR of a sample whose reference is almost zero counts relative to the other samples' signal,
 // if that keeps the default limits.
 void weigh_quiet_sample(PairResult& pair, std::span<const Limit> limits,
-                        std::vector<std::string>& warnings) {
+                        std::vector<Warning>& warnings) {
   Statistics& sqnr = pair.similarity.statistics[0];
   for (const Limit& limit : limits) {
     if (limit.metric != "sqnr_db" || sqnr.count == 0 || sqnr.nan > 0 || within(limit, sqnr.min) ||
         !within(limit, pair.worst_against_mean_db))
       continue;
-    warnings.push_back(fmt::format(
-        "output '{}': the worst sample's SQNR is {:.1f} dB because its signal is far below the "
-        "other samples'; relative to their mean signal it is {:.1f} dB",
-        pair.name, sqnr.min, pair.worst_against_mean_db));
+    warnings.push_back({.kind = WarningKind::quiet_sample,
+                        .subject = pair.name,
+                        .value = sqnr.min,
+                        .limit = pair.worst_against_mean_db});
     sqnr.min = pair.worst_against_mean_db;
   }
 }

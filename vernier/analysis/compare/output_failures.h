@@ -16,7 +16,7 @@ std::vector<PairResult> judged_outputs(const CompareResult& result);
 const PairResult& worst_output(std::span<const PairResult> outputs);
 
 // What fails in the measured outputs of `result`. An output that only the candidate has does not.
-// Adds a warning for each failure that is dropped because the sample holds next to no signal.
+// Adds a warning for each limit that is kept only because the sample holds next to no signal.
 std::vector<Failure> output_failures(CompareResult& result, const CompareOptions& options);
 
 // Whether other class ids fail the candidate. Of a quantized one they are a doubt, for they change

@@ -33,11 +33,11 @@ void require_related(const DebugPlan& plan, const std::vector<DebugWeight>& weig
 }
 
 // Warnings on inputs and outputs that were not paired by name.
-std::vector<std::string> pairing_warnings(const DebugPlan& plan, const Measurements& measured) {
-  std::vector<std::string> warnings = plan.bindings.warnings;
+std::vector<Warning> pairing_warnings(const DebugPlan& plan, const Measurements& measured) {
+  std::vector<Warning> warnings = plan.bindings.warnings;
   for (const OutputSums& output : measured.sums.outputs)
     if (!output.reference_in_place.empty())
-      warnings.push_back(position_warning(output.reference_in_place, output.name));
+      warnings.push_back({WarningKind::output_by_position, output.name, output.reference_in_place});
   return warnings;
 }
 
@@ -57,7 +57,8 @@ void judge_outputs(DebugResult& result, const Model& float_model, const Model& q
                                          samples, std::move(compared));
   result.verdict = with_further_failures(std::move(outputs.verdict), result.verdict.failures);
   result.evidence = std::move(outputs.evidence);
-  for (std::string& warning : outputs.warnings)
+  result.cache_faults = std::move(outputs.cache_faults);
+  for (Warning& warning : outputs.warnings)
     if (std::ranges::find(result.warnings, warning) == result.warnings.end())
       result.warnings.push_back(std::move(warning));
 }
@@ -114,8 +115,7 @@ void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelInde
         measure_sensitivity(std::move(model), options.advice ? *options.advice : samples, wanted);
     result.interrupted = result.sensitivity->interrupted;
   } catch (const Error& error) {
-    result.warnings.push_back(
-        fmt::format("what nodes do to the output was not measured: {}", error.what()));
+    result.warnings.push_back({WarningKind::unmeasured_nodes, error.what()});
   }
 }
 

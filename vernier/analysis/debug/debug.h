@@ -10,6 +10,7 @@
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/debug/calibration_range.h"
 #include "vernier/analysis/debug/sensitivity.h"
+#include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/run_map.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/analysis/inputs/io_mapping.h"
@@ -19,6 +20,7 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
 #include "vernier/model/projections.h"
@@ -154,8 +156,9 @@ struct DebugResult {
   std::vector<ProjectionRow> projections;  // of a decoder
   std::optional<RunMap> run_map = {};      // of a decoder, for its first advice sequence
   std::vector<DebugNote> notes;
-  std::vector<std::string> warnings;  // inputs and outputs that were not paired by name
-  Evidence evidence;                  // on weights and on the fit of the inputs to the calibration
+  std::vector<Warning> warnings;         // inputs and outputs that were not paired by name
+  std::vector<CacheFault> cache_faults;  // of a decoder that does not pass
+  Evidence evidence;  // on weights and on the fit of the inputs to the calibration
   std::optional<ArithmeticLoss> arithmetic;  // error that this CPU's arithmetic adds at the outputs
   Verdict verdict;
   std::int64_t samples = 0;

@@ -1,7 +1,5 @@
 #include "vernier/analysis/decoding/cache_faults.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -202,12 +200,6 @@ class FaultFinder {
   std::vector<std::int64_t> tokens_;  // fed to both models so far
 };
 
-std::string kept_tokens(const CacheFault& fault) {
-  const std::int64_t first = std::max<std::int64_t>(0, fault.shift);
-  return fmt::format("{} to {}", first,
-                     std::min(first + fault.candidate_length, fault.reference_length) - 1);
-}
-
 }  // namespace
 
 std::vector<CacheFault> find_cache_faults(const RunDecoder& reference, const RunDecoder& candidate,
@@ -235,37 +227,6 @@ bool have_equal_lengths(const RunDecoder& reference, const RunDecoder& candidate
   if (!runs.comparable() || prompt.empty()) return true;
   const CacheRuns::Run run = runs.run({prompt}, {});
   return std::ranges::equal(run.reference, run.candidate, {}, &Tensor::shape, &Tensor::shape);
-}
-
-std::string cache_fault_text(const CacheFault& fault) {
-  const std::string when =
-      fault.step == 0 ? "after the prompt" : fmt::format("after step {}", fault.step);
-  const std::string before = std::isfinite(fault.sqnr_db)
-                                 ? fmt::format("SQNR {:.1f} dB", fault.sqnr_db)
-                                 : "not comparable";
-  switch (fault.kind) {
-    case CacheFault::Kind::swapped:
-      return fmt::format(
-          "caches '{}' and '{}' are swapped: {}, {} as they are, {:.1f} dB if exchanged",
-          fault.output, fault.other, when, before, fault.right_db);
-    case CacheFault::Kind::cut:
-      return fmt::format(
-          "cache '{}' is cut wrong: {} it holds {} tokens, the reference's {}; they are its "
-          "numbers {} ({} as it is, {:.1f} dB after correction)",
-          fault.output, when, fault.candidate_length, fault.reference_length, kept_tokens(fault),
-          before, fault.right_db);
-    case CacheFault::Kind::shifted:
-      return fmt::format(
-          "cache '{}' is shifted by {} token{}: {}, {} as it is, {:.1f} dB if shifted back",
-          fault.output, fault.shift, std::abs(fault.shift) == 1 ? "" : "s", when, before,
-          fault.right_db);
-    case CacheFault::Kind::position: break;
-  }
-  return fmt::format(
-      "positions are off by {:+}: {} the newest token in cache '{}' is the reference's {} place{} "
-      "{} ({} as it is, {:.1f} dB after correction)",
-      fault.shift, when, fault.output, std::abs(fault.shift), std::abs(fault.shift) == 1 ? "" : "s",
-      fault.shift > 0 ? "on" : "before", before, fault.right_db);
 }
 
 }  // namespace vernier

@@ -28,9 +28,6 @@ struct CacheFault {
   bool operator==(const CacheFault&) const = default;
 };
 
-// "caches 'present.0.key' and 'present.1.key' are swapped: ...", with both figures.
-std::string cache_fault_text(const CacheFault& fault);
-
 // A decoder's runner, and the roles of its inputs.
 struct RunDecoder {
   Runner& runner;

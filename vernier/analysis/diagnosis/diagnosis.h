@@ -16,6 +16,7 @@
 #include "vernier/analysis/evidence/bias_evidence.h"
 #include "vernier/analysis/evidence/narrow_range.h"
 #include "vernier/analysis/layers/layers.h"
+#include "vernier/analysis/warning.h"
 
 namespace vernier {
 
@@ -124,7 +125,7 @@ struct DiagnosisResult {
   std::optional<SwappedWeights> swapped;
   std::optional<ChangedScale> changed_scale;  // of a QOperator model
   std::optional<NarrowRange> range;           // that a run with a fitting one shows to be the cause
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::string inputs;                                         // what both were fed
   std::string precision;                                      // of the candidate
   std::vector<std::pair<std::string, std::string>> versions;  // of the reference's software

@@ -86,8 +86,7 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
   result.interrupted = result.compare->interrupted;
   result.verdict = result.compare->verdict;
   const Evidence& evidence = result.compare->evidence;
-  const std::string cause = evidence.structure ? origin_warning(*evidence.structure) : "";
-  std::ranges::remove_copy(result.compare->warnings, std::back_inserter(result.warnings), cause);
+  std::ranges::copy(result.compare->warnings, std::back_inserter(result.warnings));
   answer(result, Question::weights) = weights_answer(evidence);
   answer(result, Question::inputs) = inputs_answer(evidence);
   answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);

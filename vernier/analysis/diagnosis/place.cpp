@@ -273,7 +273,7 @@ void ask_place(DiagnosisResult& result, const ComparedModels& models, Samples& s
     result.interrupted = true;
   } catch (const Error& error) {
     answer(result, Question::place) = AnswerKind::unknown;
-    result.warnings.push_back(error.what());
+    result.warnings.push_back({.subject = error.what()});
   }
 }
 

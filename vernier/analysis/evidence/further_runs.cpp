@@ -172,8 +172,7 @@ std::optional<SwitchedModel> switched_or_warned(CompareResult& result, const Com
   } catch (const Stopped&) {
     throw;
   } catch (const Error& error) {
-    result.warnings.push_back(fmt::format(
-        "whether it is the same function in float32 was not measured: {}", error.what()));
+    result.warnings.push_back({WarningKind::unmeasured_form, error.what()});
     return std::nullopt;
   }
 }

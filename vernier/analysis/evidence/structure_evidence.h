@@ -1,9 +1,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "vernier/analysis/layers/layers.h"
+
 namespace vernier {
+
+// An end of a quantizer's range that lets through what the Relu or Clip that it replaces cuts off.
+struct LostEnd {
+  bool is_low = false;
+  double end = 0, bound = 0;  // of the range, and of the Relu or Clip
+  bool operator==(const LostEnd&) const = default;
+};
 
 // Whether a candidate of lower precision computes the same function as its reference: the
 // candidate's outputs in float32, without quantizers and with the reference's weights, are compared
@@ -16,11 +26,13 @@ struct StructureEvidence {
   double equal_ids = 1;         // the share of them that is equal
   std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
-  bool only_fine = false;    // `unswitched` are all constants of 8 bits or more, rounded little
-  bool explained = false;    // a run with more rounding of them shows that it makes the difference
-  std::string origin;        // the layer where the candidate first differs; empty if not found
-  std::string origin_cause;  // "attribute_mismatch: axis is 1; in the reference it is -1"
-  bool lost_bound = false;   // the origin's quantizer replaces a Relu or Clip; nothing else differs
+  bool only_fine = false;  // `unswitched` are all constants of 8 bits or more, rounded little
+  bool explained = false;  // a run with more rounding of them shows that it makes the difference
+  std::string origin;      // the layer where the candidate first differs; empty if not found
+  Cause cause = Cause::none;
+  LayerEvidence why;  // of the cause
+  // If the origin's quantizer replaces a Relu or Clip, and nothing else differs.
+  std::optional<LostEnd> lost_bound;
   bool operator==(const StructureEvidence&) const = default;
 };
 

@@ -144,7 +144,7 @@ std::set<std::string> levelled_outputs(const CompareResult& compared, const Comp
 // Compares the candidate in float32 with the reference, on a few samples. nullopt, with a warning
 // in `warnings` unless that is null, if it cannot be run.
 std::optional<StructureEvidence> measure_structure(const FloatForm& form, const ComparedRun& run,
-                                                   std::vector<std::string>* warnings = nullptr) {
+                                                   std::vector<Warning>* warnings = nullptr) {
   StructureEvidence structure{
       .sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded), .only_fine = form.only_fine};
   if (!form.rounded.empty()) structure.first_unswitched = form.rounded[0];
@@ -172,28 +172,27 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   } catch (const Stopped&) {
     throw;
   } catch (const Error& error) {
-    if (warnings)
-      warnings->push_back(fmt::format(
-          "whether it is the same function in float32 was not measured: {}", error.what()));
+    if (warnings) warnings->push_back({WarningKind::unmeasured_form, error.what()});
     return std::nullopt;
   }
   return structure;
 }
 
-// "pads is [0,0,2,2]; in the reference it is [1,1,1,1]"
-std::string difference_text(std::string_view name, std::string_view found,
-                            std::string_view expected) {
-  return fmt::format("{} is {}; in the reference it is {}", name, found, expected);
+LayerEvidence differing(std::string name, std::string found, std::string expected) {
+  return {.fact = LayerEvidence::Fact::other_attribute,
+          .name = std::move(name),
+          .reference = {std::move(expected)},
+          .candidate = {std::move(found)}};
 }
 
-// An attribute that both nodes set to different values; empty if none.
-std::string other_attribute(const vernier_onnx::NodeProto& reference,
-                            const vernier_onnx::NodeProto& candidate) {
+// An attribute that both nodes set to different values; nothing if there is none.
+LayerEvidence other_attribute(const vernier_onnx::NodeProto& reference,
+                              const vernier_onnx::NodeProto& candidate) {
   for (const auto& expected : reference.attribute())
     for (const auto& found : candidate.attribute())
       if (found.name() == expected.name() && attribute_text(found) != attribute_text(expected))
-        return difference_text(found.name(), attribute_text(found), attribute_text(expected));
-  return "";
+        return differing(found.name(), attribute_text(found), attribute_text(expected));
+  return {};
 }
 
 // A constant, also one behind a DequantizeLinear.
@@ -208,48 +207,32 @@ std::optional<Tensor> constant_of(const GraphIndex& graph, const std::string& te
       {.dtype = stored->dtype, .scale = *scale, .zero_point = graph.value(input_name(*node, 2))});
 }
 
-// A scalar constant that differs between the two nodes; empty if none.
-std::string other_number(const GraphIndex& reference, const vernier_onnx::NodeProto& expected,
-                         const GraphIndex& candidate, const vernier_onnx::NodeProto& found) {
+// A scalar constant that differs between the two nodes; nothing if there is none.
+LayerEvidence other_number(const GraphIndex& reference, const vernier_onnx::NodeProto& expected,
+                           const GraphIndex& candidate, const vernier_onnx::NodeProto& found) {
   constexpr double alike = 0.02;  // relative; 8-bit rounding may change it by this much
-  if (expected.op_type() != found.op_type()) return "";
+  if (expected.op_type() != found.op_type()) return {};
   for (int i = 0; i < std::min(expected.input_size(), found.input_size()); ++i) {
     const auto wanted = constant_of(reference, expected.input(i));
     const auto read = constant_of(candidate, found.input(i));
     if (!wanted || !read || wanted->size() != 1 || read->size() != 1) continue;
     const double from = to_f64(*wanted)[0], to = to_f64(*read)[0];
     if (std::abs(from - to) > alike * std::abs(from))
-      return difference_text(expected.input(i), fmt::format("{:.4g}", to),
-                             fmt::format("{:.4g}", from));
+      return differing(expected.input(i), fmt::format("{:.4g}", to), fmt::format("{:.4g}", from));
   }
-  return "";
+  return {};
 }
 
 // Compares the node that writes the layer in the reference with the candidate's node of its name.
-std::string other_attribute(const LayerRow& row, const ComparedRun& run) {
+LayerEvidence other_attribute(const LayerRow& row, const ComparedRun& run) {
   const GraphIndex& reference = run.read.model->main();
   const auto* expected = reference.producer(row.layer);
-  if (!expected || expected->name().empty()) return "";
+  if (!expected || expected->name().empty()) return {};
   const auto* found = run.candidate.node(expected->name());
   if (!found) found = run.candidate.node(expected->name() + "_quant");  // ONNX Runtime's suffix
-  if (!found) return "";
-  const std::string other = other_attribute(*expected, *found->node);
-  return other.empty() ? other_number(reference, *expected, *found->graph, *found->node) : other;
-}
-
-// "attribute_mismatch: pads is [0,0,2,2]; in the reference it is [1,1,1,1]"
-std::string origin_cause(const LayerRow& row, const ComparedRun& run) {
-  if (const std::string other = other_attribute(row, run); !other.empty())
-    return "attribute_mismatch: " + other;
-  const LayerEvidence& evidence = row.evidence;
-  std::string cause(cause_name(row.cause));
-  const auto value = [](const std::vector<std::string>& values) {
-    return values.empty() ? "unset" : values[0];
-  };
-  if (evidence.fact == LayerEvidence::Fact::other_attribute)
-    cause +=
-        ": " + difference_text(evidence.name, value(evidence.candidate), value(evidence.reference));
-  return cause;
+  if (!found) return {};
+  const LayerEvidence other = other_attribute(*expected, *found->node);
+  return other ? other : other_number(reference, *expected, *found->graph, *found->node);
 }
 
 // Finds the first layer where the candidate in float32 differs from the reference.
@@ -267,7 +250,9 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
     if (!layers.drift_origin) return;
     const LayerRow& row = layers.rows[*layers.drift_origin];
     structure.origin = row.layer;
-    structure.origin_cause = origin_cause(row, run);
+    structure.why = other_attribute(row, run);
+    structure.cause = structure.why ? Cause::attribute_mismatch : row.cause;
+    if (!structure.why) structure.why = row.evidence;
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {
@@ -286,13 +271,10 @@ bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   if (!restored || !(restored->sqnr_db >= same_structure_db)) return false;
   StructureEvidence& structure = *result.evidence.structure;
   const bool is_low = lost->range.low < lost->folded.low - lost->range.step;
-  structure.lost_bound = true;
+  structure.lost_bound = LostEnd{.is_low = is_low,
+                                 .end = is_low ? lost->range.low : lost->range.high,
+                                 .bound = is_low ? lost->folded.low : lost->folded.high};
   structure.origin = lost->tensor;
-  structure.origin_cause = fmt::format(
-      "its quantizer replaces a Relu or Clip of the reference, but its range {} at {:.3g} instead "
-      "of {:.3g}",
-      is_low ? "begins" : "ends", is_low ? lost->range.low : lost->range.high,
-      is_low ? lost->folded.low : lost->folded.high);
   return true;
 }
 
@@ -320,13 +302,6 @@ bool is_explained(const StructureEvidence& structure, const FloatForm& form,
   return again && again->sqnr_db <= structure.sqnr_db - least_loss_db;
 }
 
-std::string unproven_warning(const StructureEvidence& structure) {
-  return fmt::format(
-      "not proven to be the same function: with its quantizers off, output {} has {:.1f} dB, which "
-      "{} constants or operators that stay rounded, such as {}, may explain",
-      structure.output, structure.sqnr_db, structure.unswitched, structure.first_unswitched);
-}
-
 // Whether the candidate in float32 computes the same function as the reference.
 void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun& run) {
   const auto is_nonfinite = [](const Failure& failure) {
@@ -342,10 +317,13 @@ void judge_form(CompareResult& result, const FloatForm& form, const ComparedRun&
   StructureEvidence& structure = *result.evidence.structure;
   if (is_other_network(structure) && !is_lost_bound(result, run))
     find_origin(structure, form.model, run);
-  if (!structure.origin.empty()) result.warnings.push_back(origin_warning(structure));
   if (result.evidence.quantized && result.verdict.outcome == Outcome::fail &&
       is_unproven(structure) && !structure.output.empty())
-    result.warnings.push_back(unproven_warning(structure));
+    result.warnings.push_back({.kind = WarningKind::unproven_form,
+                               .subject = structure.output,
+                               .other = structure.first_unswitched,
+                               .value = structure.sqnr_db,
+                               .limit = static_cast<double>(structure.unswitched)});
 }
 
 }  // namespace
@@ -372,12 +350,6 @@ std::optional<SwitchedModel> switched(const CompareResult& result, const Compare
       (reference && precision_of(*reference) == Precision::int8))
     return std::nullopt;
   return switch_quantizers(run.read, run.extended_index, weights, bounds);
-}
-
-std::string origin_warning(const StructureEvidence& structure) {
-  if (structure.origin.empty()) return "";
-  return fmt::format("in float32 the candidate first differs from the reference at {} ({})",
-                     structure.origin, structure.origin_cause);
 }
 
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "vernier/analysis/evidence/further_runs.h"
 #include "vernier/analysis/evidence/switched_models.h"
@@ -27,9 +26,5 @@ std::optional<SwitchedModel> switched(const CompareResult& result, const Compare
 // another network, finds the layer where they first differ.
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,
                      const ComparedRun& run);
-
-// "in float32 the candidate first differs from the reference at conv3 (...)"; empty if the layer is
-// not known.
-std::string origin_warning(const StructureEvidence& structure);
 
 }  // namespace vernier

@@ -103,19 +103,12 @@ class Binding {
   InputBindings result() && {
     for (std::size_t i = 0; i < targets_.size(); ++i) add(targets_[i], found_[i]);
     for (std::size_t i = 0; i < sources_.size() && !targets_.empty(); ++i)
-      if (is_left(i))
-        warn(
-            "input '{}' is only in the candidate, which is fed what is drawn for it; --set "
-            "{}=VALUE fixes it",
-            sources_[i].name, sources_[i].name);
+      if (is_left(i)) warn({WarningKind::unbound_input, sources_[i].name});
     return std::move(bindings_);
   }
 
  private:
-  template <typename... Arguments>
-  void warn(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-    bindings_.warnings.push_back(fmt::format(text, std::forward<Arguments>(arguments)...));
-  }
+  void warn(Warning warning) { bindings_.warnings.push_back(std::move(warning)); }
 
   void require_names(const IoMapping& io) const {
     const std::vector<std::string> candidate = names_of(sources_), reference = names_of(targets_);
@@ -162,10 +155,7 @@ class Binding {
     found_[target] = static_cast<int>(source);
     // The only input of a TorchScript module needs no warning.
     if (targets_.size() == 1 && sources_.size() == 1 && !targets_[target].ranked) return;
-    warn(
-        "input '{}' is bound to the reference's '{}' by position only; confirm with --map-input "
-        "{}={}",
-        sources_[source].name, targets_[target].name, targets_[target].name, sources_[source].name);
+    warn({WarningKind::input_by_position, sources_[source].name, targets_[target].name});
   }
 
   void add(const TensorSpec& target, int source) {
@@ -187,13 +177,15 @@ class Binding {
     if (!target.ranked && is_float(target.dtype) && !is_float(source.dtype))
       binding.dtype = source.dtype;
     if (!binding.permutation.empty())
-      warn("input '{}' is {} in the candidate and {} in the reference: its axes are permuted ({})",
-           target.name, format_shape(source.shape), format_shape(target.shape),
-           fmt::join(binding.permutation, ","));
+      warn({.kind = WarningKind::permuted_input,
+            .subject = target.name,
+            .more = {format_shape(source.shape), format_shape(target.shape),
+                     fmt::format("{}", fmt::join(binding.permutation, ","))}});
     if (binding.squeezed_axes)
-      warn("input '{}' is {} in the candidate and {} in the reference: axes of size 1 are {}",
-           target.name, format_shape(source.shape), format_shape(target.shape),
-           source.shape.size() < target.shape.size() ? "added" : "removed");
+      warn({.kind = source.shape.size() < target.shape.size() ? WarningKind::widened_input
+                                                              : WarningKind::squeezed_input,
+            .subject = target.name,
+            .more = {format_shape(source.shape), format_shape(target.shape)}});
     bindings_.inputs.push_back(std::move(binding));
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/analysis/inputs/io_mapping.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -23,8 +24,8 @@ struct InputBinding {
 };
 
 struct InputBindings {
-  std::vector<InputBinding> inputs;   // one for each input of the second model, in its order
-  std::vector<std::string> warnings;  // what was permuted, squeezed or matched by position
+  std::vector<InputBinding> inputs;  // one for each input of the second model, in its order
+  std::vector<Warning> warnings;     // what was permuted, squeezed or matched by position
 };
 
 // Finds the source of each of `targets` (the reference's inputs) among `sources` (the candidate's

@@ -17,6 +17,7 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
 #include "vernier/model/projections.h"
@@ -179,7 +180,7 @@ struct LayersResult {
   // Parameters whose initializer has other bits, even if no layer exceeds because of them.
   std::vector<ComparedWeight> weight_mismatches;
   std::optional<WeightEvidence> weights;  // whether the models are the same network
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::vector<std::pair<std::string, std::string>> versions;  // of the reference's software
   std::int64_t samples = 0;
   bool interrupted = false;

@@ -209,9 +209,7 @@ std::vector<LayerPair> Validation::candidate_pairs() {
   if (resolved_) return pairs;
   const auto contended = contended_pairs(placements_, tensors_);
   if (contended) pairs.insert(pairs.end(), contended->begin(), contended->end());
-  if (!contended)
-    warnings_.push_back(
-        "too many tensors to search by value; layers without a matching name are not compared");
+  if (!contended) warnings_.push_back({WarningKind::too_many_tensors});
   return pairs;
 }
 
@@ -385,8 +383,10 @@ bool Validation::adopt(const std::vector<SeenLayer>& seen) {
   if (names.size() == layers_.size() &&
       std::ranges::all_of(layers_, [&](const Layer& layer) { return names.contains(layer.name); }))
     return false;
-  const std::vector<std::string> idle = idle_layers(layers_, names);
-  if (!idle.empty()) warnings_.push_back(not_compared("it did not run", idle));
+  std::vector<std::string> idle = idle_layers(layers_, names);
+  if (!idle.empty())
+    warnings_.push_back(
+        {.kind = WarningKind::not_compared, .subject = "it did not run", .more = std::move(idle)});
   layers_ = layers_that_ran(seen, layers_);
   placements_ = place();
   layer_of_.clear();
@@ -448,8 +448,7 @@ bool Validation::measure_introduced(OrtRunner& candidate, std::int64_t number,
   } catch (const Stopped&) {
     throw;
   } catch (const Error& error) {
-    warnings_.push_back(
-        fmt::format("the candidate does not run on the reference's tensors: {}", error.what()));
+    warnings_.push_back({WarningKind::unmeasured_errors, error.what()});
   }
   std::vector<Placement> places = resolve_by_value(layers_, tensors_, placements_, likenesses);
   std::swap(places, placements_);

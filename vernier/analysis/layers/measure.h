@@ -9,6 +9,7 @@
 #include "vernier/analysis/layers/fused.h"
 #include "vernier/analysis/layers/layers_sample.h"
 #include "vernier/analysis/layers/side_by_side.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/model/decoder.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
@@ -95,7 +96,7 @@ class Validation {
   KlSum kl_;
   std::map<std::size_t, IntroducedError> introduced_;
   std::map<std::string, Tensor> truth_;  // float64 tensors of the current sample
-  std::vector<std::string> warnings_;
+  std::vector<Warning> warnings_;
   std::int64_t samples_ = 0, first_exceeding_ = 0;
 };
 

@@ -74,11 +74,13 @@ std::unique_ptr<Runner> open_truth(const LayersOptions& options) {
 }
 
 // One warning for each reason.
-std::vector<std::string> unwatched_warnings(const std::vector<UnwatchedTensor>& unwatched) {
+std::vector<Warning> unwatched_warnings(const std::vector<UnwatchedTensor>& unwatched) {
   std::map<std::string, std::vector<std::string>> by_reason;
   for (const UnwatchedTensor& leaf : unwatched) by_reason[leaf.reason].push_back(leaf.name);
-  std::vector<std::string> warnings;
-  for (const auto& [reason, names] : by_reason) warnings.push_back(not_compared(reason, names));
+  std::vector<Warning> warnings;
+  for (auto& [reason, names] : by_reason)
+    warnings.push_back(
+        {.kind = WarningKind::not_compared, .subject = reason, .more = std::move(names)});
   return warnings;
 }
 
@@ -187,15 +189,6 @@ class Collector {
 
 }  // namespace
 
-std::string not_compared(std::string_view reason, std::span<const std::string> layers) {
-  constexpr std::size_t named = 5;
-  const std::size_t count = std::min(named, layers.size());
-  std::string text =
-      fmt::format("not compared, {}: {}", reason, fmt::join(layers.first(count), ", "));
-  if (count < layers.size()) text += fmt::format(" and {} more", layers.size() - count);
-  return text;
-}
-
 ModelFormat reference_format(const LayersOptions& options) {
   return options.reference_model ? ModelFormat::onnx : model_format(options.reference);
 }
@@ -217,9 +210,9 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   }
   reference.layers = layers_of(*reference.runner, format);
   reference.is_recorded = format == ModelFormat::recorded;
-  reference.warnings = reference.runner->warnings();
+  reference.warnings = reported(reference.runner->warnings());
   if (is_pytorch(format))
-    for (std::string& warning : unwatched_warnings(reference.runner->unwatched()))
+    for (Warning& warning : unwatched_warnings(reference.runner->unwatched()))
       reference.warnings.push_back(std::move(warning));
   if (reference.layers.empty())
     throw Error(

@@ -10,6 +10,7 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/pairing/by_value.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/model/index.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/open_runner.h"
@@ -21,7 +22,7 @@ struct LayersReference {
   std::unique_ptr<Runner> runner;
   std::unique_ptr<Runner> truth;  // the reference in float64; null unless asked for
   std::vector<Layer> layers;      // in execution order
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::unique_ptr<const Model> model;       // only of an ONNX file
   std::unique_ptr<const ModelIndex> index;  // of that model
   bool is_recorded = false;
@@ -32,9 +33,6 @@ ModelFormat reference_format(const LayersOptions& options);
 
 // Throws Error if there is no such file, it shows no layers, or `truth` is asked of other formats.
 LayersReference open_layers_reference(const LayersOptions& options);
-
-// "not compared, it did not run: a, b, c, d, e and 7 more"
-std::string not_compared(std::string_view reason, std::span<const std::string> layers);
 
 // The inputs of the model and the outputs of its nodes, including subgraphs. A node comes after
 // those whose tensors it reads, except that subgraphs come after the main graph. Tensors that ONNX

@@ -57,7 +57,7 @@ class SideBySide {
 
   // The reference's inputs for a sample of the candidate's.
   std::vector<Tensor> reference_inputs(const std::vector<Tensor>& sample) const;
-  const std::vector<std::string>& warnings() const { return bindings_.warnings; }
+  const std::vector<Warning>& warnings() const { return bindings_.warnings; }
 
  private:
   struct Plan {

@@ -280,29 +280,20 @@ OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Te
   return std::move(pairing).result();
 }
 
-std::string position_warning(const std::string& reference, const std::string& candidate) {
-  return fmt::format(
-      "output '{}' is paired with the reference's '{}' by position only; confirm with --map-output "
-      "{}={}",
-      candidate, reference, reference, candidate);
-}
-
-std::string order_warning(const OutputPairing& pairing, std::span<const std::string> reference) {
+std::optional<Warning> order_warning(const OutputPairing& pairing,
+                                     std::span<const std::string> reference) {
   std::vector<OutputPair> pairs = pairing.pairs;
   std::erase_if(pairs,
                 [&](const OutputPair& pair) { return pair.name != reference[pair.reference]; });
-  if (std::ranges::is_sorted(pairs, {}, &OutputPair::candidate)) return "";
+  if (std::ranges::is_sorted(pairs, {}, &OutputPair::candidate)) return std::nullopt;
   const auto names = [&] {
     std::vector<std::string> list;
     for (const OutputPair& pair : pairs) list.push_back(pair.name);
     return fmt::format("{}", fmt::join(list, ", "));
   };
-  const std::string expected = names();
+  std::string expected = names();
   std::ranges::sort(pairs, {}, &OutputPair::candidate);
-  return fmt::format(
-      "the candidate's outputs are in another order, {} for the reference's {}: they are paired by "
-      "name; code that takes outputs by position gets different ones",
-      names(), expected);
+  return Warning{WarningKind::reordered_outputs, names(), std::move(expected)};
 }
 
 ModuleCall module_call(const std::string& layer) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vernier/analysis/pairing/match.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -51,12 +52,10 @@ OutputPairing pair_outputs(std::span<const Tensor> reference, std::span<const Te
                            const std::map<std::string, std::string>& mapped,
                            bool positional = false);
 
-// A warning that two outputs were paired only by position.
-std::string position_warning(const std::string& reference, const std::string& candidate);
-
 // A warning that outputs of the same names are in another order, which matters to callers that take
-// them by position; empty if the order is the same.
-std::string order_warning(const OutputPairing& pairing, std::span<const std::string> reference);
+// them by position; nullopt if the order is the same.
+std::optional<Warning> order_warning(const OutputPairing& pairing,
+                                     std::span<const std::string> reference);
 
 // A layer of the reference, as alignment sees it.
 struct Layer {

@@ -103,10 +103,9 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
   const std::int64_t count = shared_ ? shared_->size() : 0;
   parts_ = split_samples(count, options_.effort != Effort::fast || options_.set_choosing_apart);
   if (shared_ && count < few_samples)
-    warnings_.push_back(
-        fmt::format("{} samples are few: ranges and figures depend on which they are; give at "
-                    "least {}, better 128 or more",
-                    count, few_samples));
+    warnings_.push_back({.kind = WarningKind::few_samples,
+                         .value = static_cast<double>(count),
+                         .limit = static_cast<double>(few_samples)});
 }
 
 PlacementPlan Quantizing::plan_keeping(std::vector<std::string> nodes) const {
@@ -155,9 +154,9 @@ void Quantizing::calibrate() {
   }
   for (const auto& [tensor, values] : values_)
     if (values.nonfinite() > 0)
-      warnings_.push_back(fmt::format(
-          "{}: {} values are not finite in the float model; they count for nothing in its range",
-          tensor, values.nonfinite()));
+      warnings_.push_back({.kind = WarningKind::nonfinite_values,
+                           .subject = tensor,
+                           .value = static_cast<double>(values.nonfinite())});
 }
 
 void Quantizing::calibrate_again() {

@@ -8,6 +8,7 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/analysis/verdict.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 
 namespace vernier {
@@ -75,7 +76,7 @@ struct QuantizeResult {
   std::vector<Decision> decisions;
   std::int64_t calibration_samples = 0, choosing_samples = 0;
   std::optional<HeldBackResult> held_back;  // nullopt if there are no samples
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   Verdict verdict;
   bool interrupted = false;
 };

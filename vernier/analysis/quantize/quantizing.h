@@ -5,6 +5,7 @@
 
 #include "vernier/analysis/quantize/equalize.h"
 #include "vernier/analysis/quantize/quantize.h"
+#include "vernier/analysis/warning.h"
 
 namespace vernier {
 
@@ -83,7 +84,7 @@ class Quantizing {
   std::optional<OutputScorer> chooser_;
   std::optional<OutputScore> score_;  // of choices_ and plan_; nullopt if not measured
   std::vector<Decision> decisions_;
-  std::vector<std::string> warnings_;
+  std::vector<Warning> warnings_;
   bool go_on_ = true;
 };
 

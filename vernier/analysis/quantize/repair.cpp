@@ -108,8 +108,8 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
     result.unsigned_weights += becomes_unsigned(shipped, node, weight_storage(options.target));
   }
   if (samples.size() < 16)
-    result.warnings.push_back(fmt::format(
-        "{} samples are few: ranges and figures depend on which they are", samples.size()));
+    result.warnings.push_back(
+        {.kind = WarningKind::few_samples, .value = static_cast<double>(samples.size())});
 
   bool go_on = true;
   std::int64_t done = 0;

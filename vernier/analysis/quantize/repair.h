@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vernier/analysis/quantize/quantize.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/model/index.h"
 
 namespace vernier {
@@ -37,7 +38,7 @@ struct RepairResult {
   std::int64_t unsigned_weights = 0;  // int8 weights stored as uint8 for the target
   RepairProof held_back;
   Verdict verdict;  // fails if no gain is proven
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   bool interrupted = false;
 };
 

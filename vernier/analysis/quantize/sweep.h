@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/quantize/quantize.h"
+#include "vernier/analysis/warning.h"
 
 namespace vernier {
 
@@ -40,7 +41,7 @@ struct SweepOptions {
 struct SweepResult {
   std::vector<SweepRow> rows;  // the float model first
   std::int64_t held_back_samples = 0;
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   bool interrupted = false;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vernier/analysis/quantize/quantize.h"
+#include "vernier/analysis/warning.h"
 
 namespace vernier {
 
@@ -55,7 +56,7 @@ struct TuneResult {
   std::optional<double> samples_to_decide = {};
   std::int64_t held_back_samples = 0;
   Verdict verdict;  // fails if the target is not reached
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   bool interrupted = false;
 };
 

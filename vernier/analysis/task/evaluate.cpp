@@ -100,7 +100,7 @@ class TaskRun {
     return answers;
   }
 
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::vector<Warning>& warnings() const { return warnings_; }
   TaskTimings& timings() { return timings_; }
   // By the user, or because examples were left to other parts.
   bool interrupted() const { return interrupted_ || incomplete_; }
@@ -221,7 +221,7 @@ class TaskRun {
   std::size_t output_ = 0;  // index of the candidate's output that is scored
   std::size_t reference_output_ = 0;
   bool batch_checked_ = false, batch_noted_ = false;
-  std::vector<std::string> warnings_;
+  std::vector<Warning> warnings_;
   TaskTimings timings_;
   std::int64_t total_;
   std::size_t dataset_classes_;  // that a classifier must have; 0: any number
@@ -253,14 +253,13 @@ void add_counts(TaskResult& result, const DatasetReport& data) {
 }
 
 // Warnings about examples that were left out and classes without a sample.
-std::vector<std::string> data_warnings(const DatasetReport& examples, const DatasetReport& bank) {
-  std::vector<std::string> warnings = dataset_warnings(bank);
-  std::ranges::move(dataset_warnings(examples), std::back_inserter(warnings));
+std::vector<Warning> data_warnings(const DatasetReport& examples, const DatasetReport& bank) {
+  std::vector<Warning> warnings = reported(dataset_warnings(bank));
+  std::ranges::move(reported(dataset_warnings(examples)), std::back_inserter(warnings));
   if (const std::size_t empty = examples.empty_classes.size(); empty > 0)
-    warnings.push_back(
-        fmt::format("[dataset] {} of its classes have no sample here, '{}' is the first; more "
-                    "--samples would reach them",
-                    empty, examples.empty_classes[0]));
+    warnings.push_back({.kind = WarningKind::classes_left_out,
+                        .subject = examples.empty_classes[0],
+                        .value = static_cast<double>(empty)});
   return warnings;
 }
 

@@ -89,14 +89,14 @@ std::vector<ClassResult> class_results(const Scores* reference, const Scores& ca
   return results;
 }
 
-std::vector<std::string> chance_warnings(const TaskResult& result) {
-  std::vector<std::string> warnings;
+std::vector<Warning> chance_warnings(const TaskResult& result) {
+  std::vector<Warning> warnings;
   for (const MetricResult& metric : result.metrics)
     if (metric.chance && metric.candidate <= *metric.chance && metric.candidate < 100)
-      warnings.push_back(
-          fmt::format("{} {:.4f} is not above chance ({:.4f}, by always naming the commonest "
-                      "labels); do the labels belong to these samples?",
-                      metric.name, metric.candidate, *metric.chance));
+      warnings.push_back({.kind = WarningKind::at_chance,
+                          .subject = metric.name,
+                          .value = metric.candidate,
+                          .limit = *metric.chance});
   return warnings;
 }
 
@@ -269,14 +269,10 @@ std::vector<std::string> task_limit_metrics(const TaskMetrics& metrics, bool has
   return names;
 }
 
-std::optional<std::string> batch_dependence(double alone_db) {
+std::optional<Warning> batch_dependence(double alone_db) {
   constexpr double same_answer_db = 60;
   if (!(alone_db < same_answer_db)) return std::nullopt;
-  return fmt::format(
-      "[task] the candidate's answers depend on the other examples of a batch: the same example "
-      "gets another answer when it is run alone (SQNR {:.1f} dB). Dynamic quantization does that, "
-      "for it takes its ranges from the whole batch; --batch 1 scores each example by itself",
-      alone_db);
+  return Warning{.kind = WarningKind::batch_dependence, .value = alone_db};
 }
 
 TaskResult judge_scores(const Scores* reference, const Scores& candidate,
@@ -298,8 +294,7 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
   result.classes = class_results(reference, candidate, options.class_names);
   require_classes(result, options.limits);
   result.warnings = candidate.warnings;
-  for (std::string& warning : chance_warnings(result))
-    result.warnings.push_back(std::move(warning));
+  for (Warning& warning : chance_warnings(result)) result.warnings.push_back(std::move(warning));
   result.verdict =
       judge(result, {reference ? reference->non_finite : 0, candidate.non_finite}, options);
   if (const auto doubt = reference ? doubt_of_labels(*reference) : std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "vernier/analysis/task/task.h"
 #include "vernier/analysis/verdict.h"
+#include "vernier/analysis/warning.h"
 #include "vernier/metrics/bootstrap.h"
 
 namespace vernier {
@@ -66,7 +67,7 @@ struct TaskResult {
   std::string class_metric;
   std::vector<ClassResult> classes;
   std::vector<std::pair<std::string, std::int64_t>> counts;  // for the candidate
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   Verdict verdict;
   TaskTimings timings;       // if models were run
   bool interrupted = false;  // only the samples before the interruption are scored
@@ -100,6 +101,6 @@ TaskResult judge_scores(const Scores* reference, const Scores& candidate,
 
 // A warning if an example is answered differently alone than in a batch, by more than the order of
 // additions explains. `alone_db` is the SQNR between the two answers.
-std::optional<std::string> batch_dependence(double alone_db);
+std::optional<Warning> batch_dependence(double alone_db);
 
 }  // namespace vernier

@@ -76,7 +76,7 @@ Scores score_knn(Tensor embeddings, std::vector<std::int64_t> labels, const KnnO
   scores.counts = {{"non_finite_samples", scores.non_finite}};
   if (scores.neighbours.k < task.k)
     scores.warnings.push_back(
-        fmt::format("only {} neighbours vote: there are no more samples", scores.neighbours.k));
+        {.kind = WarningKind::few_neighbours, .value = static_cast<double>(scores.neighbours.k)});
   return scores;
 }
 
@@ -92,12 +92,13 @@ Scores score_classification(const TensorView& predictions, std::vector<std::int6
   add_ranking_metrics(scores, "top1_accuracy", fmt::format("top{}_accuracy", k),
                       are_classes ? 1 : k);
   if (are_classes) {
-    scores.warnings.emplace_back("predicted classes give top1_accuracy alone; logits give both");
+    scores.warnings.push_back({WarningKind::only_top1});
     return scores;
   }
   if (k >= predictions.shape[1])
-    scores.warnings.push_back(
-        fmt::format("top{}_accuracy says nothing: there are {} classes", k, predictions.shape[1]));
+    scores.warnings.push_back({.kind = WarningKind::certain_metric,
+                               .subject = fmt::format("top{}_accuracy", k),
+                               .value = static_cast<double>(predictions.shape[1])});
   for (std::int64_t sample = 0; sample < scores.samples; ++sample)
     scores.non_finite += scores.rankings.of(sample)[0] < 0;
   scores.counts = {{"nan_samples", scores.non_finite},

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "vernier/analysis/warning.h"
 #include "vernier/metrics/bleu.h"
 #include "vernier/metrics/bootstrap.h"
 #include "vernier/metrics/classification.h"
@@ -37,7 +38,7 @@ struct Scores {
   std::vector<ClassScore> classes;
   std::vector<std::pair<std::string, std::int64_t>> counts;  // of what was left out or is suspect
   std::int64_t non_finite = 0;  // samples answered with NaN, or embeddings with infinity
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
 
   // What two sides are compared by besides their metrics; empty if the task does not have it.
   std::vector<std::int64_t> labels;

@@ -27,9 +27,8 @@ Scores class_scores(const TextAnswers& answers, std::span<const TextExample> exa
   labels.resize(answers.logits.size());
   Scores scores = score_classification(logits, std::move(labels), 1);
   scores.metrics.at(0).name = "accuracy";
-  std::erase_if(scores.warnings, [](const std::string& warning) {
-    return warning.starts_with("top1_accuracy says nothing");
-  });
+  std::erase_if(scores.warnings,
+                [](const Warning& warning) { return warning.kind == WarningKind::certain_metric; });
   return scores;
 }
 

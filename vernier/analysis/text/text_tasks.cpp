@@ -134,8 +134,8 @@ class TextRunner {
     return worst;
   }
 
-  std::vector<std::string> warnings() const {
-    return bindings_ ? bindings_->warnings : std::vector<std::string>();
+  std::vector<Warning> warnings() const {
+    return bindings_ ? bindings_->warnings : std::vector<Warning>();
   }
 
  private:
@@ -199,8 +199,8 @@ class TextTaskRun {
     if (models.reference) reference_runner_.emplace(*models.reference, candidate_runner_);
   }
 
-  std::vector<std::string> warnings() const {
-    std::vector<std::string> warnings;
+  std::vector<Warning> warnings() const {
+    std::vector<Warning> warnings;
     if (reference_runner_) warnings = reference_runner_->warnings();
     if (alone_db_)
       if (auto warning = batch_dependence(*alone_db_)) warnings.push_back(std::move(*warning));
@@ -380,7 +380,7 @@ TaskResult evaluate_text_task(const TextTaskModels& models, const Tokenizer& tok
   if (records && records->is_part()) return {.interrupted = interrupted};
   if (run.answered() == 0) throw Error("[task] interrupted before there was anything to score");
   TaskResult result = run.judge();
-  const std::vector<std::string> warnings = run.warnings();
+  const std::vector<Warning> warnings = run.warnings();
   result.warnings.insert(result.warnings.begin(), warnings.begin(), warnings.end());
   result.interrupted = interrupted;
   if (interrupted)

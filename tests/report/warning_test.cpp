@@ -1,0 +1,57 @@
+#include "vernier/report/warning.h"
+
+#include <gtest/gtest.h>
+
+namespace vernier {
+namespace {
+
+TEST(WarningReport, a_sentence_from_below_is_shown_as_it_is) {
+  EXPECT_EQ(warning_texts(reported({"[npz] a.npz: cast"})),
+            std::vector<std::string>{"[npz] a.npz: cast"});
+}
+
+TEST(WarningReport, outputs_in_another_order_are_told_in_both_orders) {
+  EXPECT_EQ(warning_text({WarningKind::reordered_outputs, "c, a", "a, c"}),
+            "the candidate's outputs are in another order, c, a for the reference's a, c: they are "
+            "paired by name; code that takes outputs by position gets different ones");
+}
+
+TEST(WarningReport, long_lists_of_layers_are_cut) {
+  EXPECT_EQ(warning_text({.kind = WarningKind::not_compared,
+                          .subject = "it did not run",
+                          .more = {"a", "b", "c", "d", "e", "f", "g"}}),
+            "not compared, it did not run: a, b, c, d, e and 2 more");
+}
+
+TEST(WarningReport, counts_are_whole_numbers) {
+  EXPECT_EQ(warning_text({.kind = WarningKind::zero_output, .subject = "y"}),
+            "output 'y' of the reference is zero in every sample: agreement says little");
+  EXPECT_EQ(warning_text({.kind = WarningKind::constant_output, .subject = "y", .value = 2}),
+            "output 'y' and 2 more of the reference are the same in every sample: agreement says "
+            "little");
+  EXPECT_EQ(warning_text({.kind = WarningKind::nan_input, .subject = "x", .value = 12345678}),
+            "sample 12345678: input 'x' already holds NaN");
+}
+
+TEST(WarningReport, axes_of_an_input_are_shown_on_both_sides) {
+  EXPECT_EQ(warning_text({.kind = WarningKind::permuted_input,
+                          .subject = "x",
+                          .more = {"[1,3,8,8]", "[1,8,8,3]", "0,2,3,1"}}),
+            "input 'x' is [1,3,8,8] in the candidate and [1,8,8,3] in the reference: its axes are "
+            "permuted (0,2,3,1)");
+  EXPECT_EQ(
+      warning_text({.kind = WarningKind::widened_input, .subject = "x", .more = {"[8]", "[1,8]"}}),
+      "input 'x' is [8] in the candidate and [1,8] in the reference: axes of size 1 are "
+      "added");
+}
+
+TEST(WarningReport, how_many_samples_to_give_is_said_only_if_it_is_known) {
+  EXPECT_EQ(warning_text({.kind = WarningKind::few_samples, .value = 8}),
+            "8 samples are few: ranges and figures depend on which they are");
+  EXPECT_EQ(warning_text({.kind = WarningKind::few_samples, .value = 8, .limit = 32}),
+            "8 samples are few: ranges and figures depend on which they are; give at least 32, "
+            "better 128 or more");
+}
+
+}  // namespace
+}  // namespace vernier
