@@ -12,6 +12,7 @@
 #include "cli/session.h"
 #include "vernier/activity.h"
 #include "vernier/error.h"
+#include "vernier/metrics/tensor_statistics.h"
 #include "vernier/report/check.h"
 #include "vernier/report/graph_json.h"
 
@@ -58,6 +59,18 @@ CheckOptions check_options(const CheckCommand& options, const std::filesystem::p
   return check;
 }
 
+// Throws Error if a given input holds NaN: what the model makes of it says nothing about the model.
+void require_numbers(const Model& model, const CheckCommand& options) {
+  if (!are_given(options.input)) return;
+  const Inputs inputs = make_inputs(model, options.input);
+  for (std::int64_t i = 0; i < inputs.samples->size(); ++i)
+    for (const Tensor& input : inputs.samples->sample(i))
+      if (is_float(input.dtype) && tensor_statistics(input).nan > 0)
+        throw Error(fmt::format(
+            "[check] input '{}' holds NaN in sample {}: fix it, or leave the sample out",
+            input.name, inputs.samples->number(i)));
+}
+
 int explain(const CheckCommand& options) {
   const auto all = explanations();
   const auto entries = options.explain == "all" ? all : std::span(&explanation(options.explain), 1);
@@ -79,6 +92,7 @@ int run_check(const CheckCommand& options) {
   const std::filesystem::path reference = find_reference(options.models, resolved);
   const CheckOptions checked = check_options(options, reference, resolved);
   const std::optional<Model> model = load_to_check(resolved.model);
+  if (model) require_numbers(*model, options);
   const CheckResult result = check(resolved.model, model, checked);
   CheckSubject subject{.run = describe_run("check", resolved, reference, options.runtime),
                        .top = options.top};
@@ -110,8 +124,9 @@ void add_check(CLI::App& program, int& exit_code) {
       ->delimiter(',');
   findings.add("--disable", options->disable, "Leave these findings out; repeatable", "ID")
       ->delimiter(',');
-  findings.add("--tolerance,--atol", options->tolerance, "Largest difference from the reference",
-               "T");
+  findings
+      .add("--tolerance,--atol", options->tolerance, "Largest difference from the reference", "T")
+      ->check(from_zero());
   findings.flag("--no-weights", options->no_weights,
                 "Do not compare the weights with the reference's as evidence");
   findings.add("--preprocessing", options->preprocessing,

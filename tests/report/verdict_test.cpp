@@ -66,7 +66,7 @@ TEST(VerdictReport, a_gain_that_is_not_proven_is_called_that) {
 
 TEST(VerdictReport, an_interrupted_run_has_its_count_or_none) {
   EXPECT_EQ(doubt_text(interrupted_verdict({}, 3, 8).doubts[0]),
-            "the run was interrupted after 3 of 8 samples: run it to its end");
+            "only 3 of 8 samples were measured: run it to its end, or merge every part");
   EXPECT_EQ(doubt_text(interrupted_verdict({}).doubts[0]),
             "the run was interrupted: run it to its end");
 }

@@ -56,8 +56,10 @@ Judged judged_pair(const PairResult& pair, const std::string& group,
                    std::span<const Limit> limits) {
   Judged judged{.name = pair.name, .group = group};
   for (const Limit& limit : limits)
-    if (const auto value = limit_value(pair.similarity, limit.metric))
+    if (auto value = limit_value(pair.similarity, limit.metric)) {
+      if (is_empty(pair)) value.reset();
       judged.metrics.emplace_back(limit.metric, value);
+    }
   return judged;
 }
 
@@ -131,6 +133,10 @@ std::string_view pair_status_name(PairStatus status) {
     case PairStatus::only_in_candidate: return "only_in_candidate";
   }
   return "";
+}
+
+bool is_empty(const PairResult& pair) {
+  return pair.status == PairStatus::compared && pair.similarity.elements == 0;
 }
 
 std::optional<double> changed_decisions(const PairResult& pair) {

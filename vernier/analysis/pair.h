@@ -47,6 +47,9 @@ struct PairResult {
   bool operator==(const PairResult&) const = default;
 };
 
+// Whether both sides have the tensor, but no sample has an element: nothing was compared.
+bool is_empty(const PairResult& pair);
+
 // The share of samples whose argmax differs; nullopt unless it is a decision: of class scores, not
 // of boxes or images.
 std::optional<double> changed_decisions(const PairResult& pair);
@@ -103,7 +106,8 @@ std::vector<std::string> pair_limit_metrics();
 SimilarityOptions measured_for(std::span<const Limit> limits);
 
 // The failures of the pairs, which are of a `group`: "output", "array". A pair that could not be
-// compared, or holds NaN or infinity on either side, fails whatever the limits.
+// compared, or holds NaN or infinity on either side, fails whatever the limits. An empty pair fails
+// the limits on it, as unmeasured.
 std::vector<Failure> judge_pairs(std::span<const PairResult> pairs, const std::string& group,
                                  std::span<const Limit> limits);
 

@@ -134,6 +134,7 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::near_limit: return "near_limit";
     case DoubtKind::other_ids: return "other_ids";
     case DoubtKind::other_float_ids: return "other_float_ids";
+    case DoubtKind::empty_output: return "empty_output";
     case DoubtKind::quiet_part: return "quiet_part";
     case DoubtKind::at_chance: return "at_chance";
     case DoubtKind::few_samples: return "few_samples";

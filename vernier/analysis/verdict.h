@@ -79,6 +79,7 @@ enum class DoubtKind {
   near_limit,          // broken by no more than synthetic inputs may cost compared with real ones
   other_ids,           // few of an output's class ids (or other integers) equal the reference's
   other_float_ids,     // the same of the candidate in float32, where only ties may differ
+  empty_output,        // no sample has an element of an output: nothing was compared
   quiet_part,          // a part of an output differs, but holds next to nothing
   at_chance,           // the reference's answers are unrelated to the labels
   few_samples,         // the difference may be chance; `limit` samples would decide

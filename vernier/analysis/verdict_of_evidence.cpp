@@ -69,6 +69,8 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
         {DoubtKind::other_inputs, others->subject, others->value, others->limit->value});
   if (const auto& ids = evidence.ids)
     doubts.push_back({DoubtKind::other_ids, ids->subject, ids->value, ids->limit->value});
+  if (!evidence.empty_output.empty())
+    doubts.push_back({DoubtKind::empty_output, evidence.empty_output});
   if (const auto& part = evidence.quiet_part)
     doubts.push_back({DoubtKind::quiet_part, part->subject, part->value, part->limit->value});
   if (const auto& fit = evidence.norms; fit && !evidence.calibration && !evidence.real_inputs)

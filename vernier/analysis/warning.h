@@ -19,7 +19,7 @@ enum class WarningKind {
   widened_input,       // as squeezed_input: axes of size 1 are added
   output_by_position,  // subject, other: the reference's
   reordered_outputs,   // subject: their names in the candidate's order, other: in the reference's
-  nan_input,           // subject; value: the first sample with NaN
+  nonfinite_input,     // subject; value: the first sample with NaN or infinity
   zero_output,         // subject; value: how many more are zero in every sample
   constant_output,     // subject; value: how many more are the same in every sample
   own_tokens,          // after the first that differs, figures compare different texts

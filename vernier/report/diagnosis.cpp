@@ -51,6 +51,9 @@ std::string soundness_text(const DiagnosisResult& result) {
 }
 
 std::string inputs_text(const CompareResult& compare) {
+  if (const auto& input = compare.nonfinite_input)
+    return fmt::format("input '{}' holds NaN or infinity in sample {}", input->tensor,
+                       input->sample);
   if (compare.evidence.calibration)
     return calibration_text(*compare.evidence.calibration, compare.evidence.real_inputs);
   if (compare.evidence.real_inputs) return "given";
@@ -64,8 +67,14 @@ std::string inputs_text(const CompareResult& compare) {
 
 // "logits 27.30 dB (worst 22.30), 3.12% of decisions change"
 std::string output_text(const PairResult& pair) {
-  if (pair.status != PairStatus::compared)
-    return fmt::format("{} {}", pair.name, pair_status_name(pair.status));
+  switch (pair.status) {
+    case PairStatus::only_in_reference: return pair.name + " is missing in the candidate";
+    case PairStatus::only_in_candidate: return pair.name + " is missing in the reference";
+    case PairStatus::shape_mismatch:
+      return fmt::format("{} is {}, the reference's {}", pair.name,
+                         format_shape(pair.candidate_shape), format_shape(pair.reference_shape));
+    case PairStatus::compared: break;
+  }
   const Statistics& sqnr = pair.similarity.statistics[*find_metric("sqnr_db")];
   std::string text = fmt::format("{} {} dB (worst {})", pair.name, format_decibels(sqnr.mean),
                                  format_decibels(sqnr.min));
@@ -78,10 +87,12 @@ std::string output_text(const PairResult& pair) {
 std::string outputs_text(const CompareResult& compare) {
   const std::vector<PairResult> outputs = judged_outputs(compare);
   if (outputs.empty()) return "none to compare";
-  std::string text = output_text(worst_output(outputs));
-  if (outputs.size() > 1)
-    text +=
-        fmt::format("; {} more agree{} better", outputs.size() - 1, outputs.size() == 2 ? "s" : "");
+  const PairResult& worst = worst_output(outputs);
+  std::string text = output_text(worst);
+  const auto compared = std::ranges::count(outputs, PairStatus::compared, &PairResult::status) -
+                        (worst.status == PairStatus::compared ? 1 : 0);
+  if (compared > 0)
+    text += fmt::format("; {} more agree{} better", compared, compared == 1 ? "s" : "");
   for (const PartResult& part : compare.parts)
     if (!failures_of(compare.verdict, part.pair.name).empty())
       text += "; " + output_text(part.pair);
@@ -112,9 +123,11 @@ std::string quantized_place_text(const DebugResult& debug) {
   const auto& damaged = debug.originators;
   if (!damaged.empty()) {
     const DebugActivation& worst = debug.activations[damaged.front()];
-    return fmt::format("{} lose{} much by {} own quantization, most {} ({} dB)",
-                       format_count(std::ssize(damaged), "tensor"), damaged.size() == 1 ? "s" : "",
-                       damaged.size() == 1 ? "its" : "their", worst.tensor_name,
+    if (damaged.size() == 1)
+      return fmt::format("{} is damaged by its own quantizer ({} dB)", worst.tensor_name,
+                         format_decibels(*worst.own_sqnr_db()));
+    return fmt::format("{} are damaged by their own quantizer; worst: {} ({} dB)",
+                       format_count(std::ssize(damaged), "tensor"), worst.tensor_name,
                        format_decibels(*worst.own_sqnr_db()));
   }
   if (debug.sensitivity && !debug.sensitivity->nodes.empty()) {

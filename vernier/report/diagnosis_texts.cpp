@@ -144,10 +144,10 @@ std::string cause_text(const DiagnosisResult& result) {
   switch (result.cause) {
     case DiagnosedCause::none: return "nothing is wrong within these limits";
     case DiagnosedCause::candidate_unsound:
-      return fmt::format("the candidate is unsound in itself: {} ({})",
+      return fmt::format("the candidate itself is broken: {} ({})",
                          explanation(result.subject).title, result.subject);
     case DiagnosedCause::reference_unsound:
-      return fmt::format("the reference is unsound in itself: {} ({})",
+      return fmt::format("the reference itself is broken: {} ({})",
                          explanation(result.subject).title, result.subject);
     case DiagnosedCause::other_weights:
       return "the weights are " + weights_text(*result.compare->evidence.weights);
@@ -178,6 +178,11 @@ std::string cause_text(const DiagnosisResult& result) {
                                "their Concat, and what follows it, in float"
                              : renamed_text(*result.compare, result.subject));
     case DiagnosedCause::unfinished_output: return unfinished_text(result);
+    case DiagnosedCause::nonfinite_input:
+      return fmt::format(
+          "input '{}' holds NaN or infinity in sample {}: fix it, or leave the sample "
+          "out",
+          result.subject, result.compare->nonfinite_input->sample);
     case DiagnosedCause::unlike_inputs: return "cannot be told on these inputs";
     case DiagnosedCause::nonfinite:
       return fmt::format("NaN or infinity begins in the candidate's {}", result.subject);

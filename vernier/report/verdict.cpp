@@ -217,6 +217,12 @@ std::string doubt_text(const Doubt& doubt) {
           "run in float32, only {:.1f} % of the integers in the candidate's output {} equal the "
           "reference's (< {:.0f} %): it may be another function",
           100 * doubt.value, doubt.subject, 100 * doubt.limit);
+    case DoubtKind::empty_output:
+      return fmt::format(
+          "output {} has no element in any sample, so nothing of it was compared: give --dataset "
+          "or "
+          "--input-data for which it has",
+          doubt.subject);
     case DoubtKind::quiet_part:
       return fmt::format(
           "output {} has {:.1f} dB (< {:g}), but is close to zero on these inputs: give --dataset "
@@ -229,13 +235,14 @@ std::string doubt_text(const Doubt& doubt) {
           "that inputs are preprocessed as the model expects",
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::few_samples:
-      return fmt::format(
-          "{:g} samples can show such a {} by chance: about {:g} would decide (--samples)",
-          doubt.value, doubt.subject, doubt.limit);
+      return fmt::format("{} can show such a {} by chance: about {} would decide (--samples)",
+                         format_count(static_cast<std::int64_t>(doubt.value), "sample"),
+                         doubt.subject, static_cast<std::int64_t>(doubt.limit));
     case DoubtKind::interrupted:
       if (doubt.limit == 0) return "the run was interrupted: run it to its end";
-      return fmt::format("the run was interrupted after {:g} of {:g} samples: run it to its end",
-                         doubt.value, doubt.limit);
+      return fmt::format(
+          "only {} of {} samples were measured: run it to its end, or merge every part",
+          static_cast<std::int64_t>(doubt.value), static_cast<std::int64_t>(doubt.limit));
     case DoubtKind::caches_not_run:
       return fmt::format(
           "a model could not be run with its cache, so only text without a cache was scored: {}",

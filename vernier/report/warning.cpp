@@ -21,10 +21,10 @@ std::string not_compared_text(const Warning& warning) {
 
 std::string constant_text(const Warning& warning, const char* what) {
   const bool several = warning.value > 0;
-  return fmt::format("output '{}'{} of the reference {} {} in every sample: agreement says little",
-                     warning.subject,
-                     several ? fmt::format(" and {:.0f} more", warning.value) : std::string(),
-                     several ? "are" : "is", what);
+  return fmt::format(
+      "output '{}'{} of the reference {} {} in every sample, so agreement proves little",
+      warning.subject, several ? fmt::format(" and {:.0f} more", warning.value) : std::string(),
+      several ? "are" : "is", what);
 }
 
 std::string axes_text(const Warning& warning, const char* what) {
@@ -79,8 +79,11 @@ std::string warning_text(const Warning& warning) {
           "the candidate's outputs are in another order, {} for the reference's {}: they are "
           "paired by name; code that takes outputs by position gets different ones",
           subject, other);
-    case WarningKind::nan_input:
-      return fmt::format("sample {:.0f}: input '{}' already holds NaN", value, subject);
+    case WarningKind::nonfinite_input:
+      return fmt::format(
+          "input '{}' already holds NaN or infinity in sample {:.0f}: fix it, or leave the sample "
+          "out",
+          subject, value);
     case WarningKind::zero_output: return constant_text(warning, "zero");
     case WarningKind::constant_output: return constant_text(warning, "the same");
     case WarningKind::own_tokens:
@@ -144,7 +147,7 @@ std::string warning_text(const Warning& warning) {
           value);
     case WarningKind::few_samples:
       return fmt::format(
-          "{:.0f} samples are few: ranges and figures depend on which they are{}", value,
+          "few samples ({:.0f}): ranges and figures depend on which they are{}", value,
           limit > 0 ? fmt::format("; give at least {:.0f}, better 128 or more", limit)
                     : std::string());
     case WarningKind::nonfinite_values:

@@ -83,7 +83,7 @@ TEST(CalibrationFit, the_score_is_octaves_and_clipped_percent) {
   EXPECT_DOUBLE_EQ(fit_of(full, one({-127.5F, 0, 0, -1})).score, 1);
   const CalibrationFit clipped = fit_of(full, one({-510, 0, 0, -1}));
   EXPECT_DOUBLE_EQ(clipped.score, 1 + 100 * clipped.surely_clipped);
-  EXPECT_LT(clipped.surely_clipped, 0.1);  // one of four elements says little
+  EXPECT_LT(clipped.surely_clipped, 0.1);  // one of four elements proves little
   EXPECT_EQ(clipped.clipped_share, 0.25);
   EXPECT_EQ(clipped.most_clipped, "y");  // as users know it: the output
 }

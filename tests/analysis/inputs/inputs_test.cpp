@@ -31,7 +31,7 @@ TEST(Inputs, a_shape_is_for_the_input_before_the_last_equals_sign) {
   EXPECT_EQ(parse_input_shape("ids=1x128"), std::pair(std::string("ids"), Shape({1, 128})));
   EXPECT_EQ(parse_input_shape("a=b=7"), std::pair(std::string("a=b"), Shape({7})));
   EXPECT_EQ(parse_input_shape("scalar="), std::pair(std::string("scalar"), Shape()));
-  for (const char* text : {"1x", "x3", "1,3", "a=-1"})
+  for (const char* text : {"1x", "x3", "1,3", "a=-1", "0x1", "a=1x0"})
     EXPECT_THROW(parse_input_shape(text), Error) << text;
 }
 

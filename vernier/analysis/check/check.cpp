@@ -28,6 +28,9 @@ bool is_wanted(const CheckOptions& options, std::string_view id) {
 void require_ids(const CheckOptions& options) {
   for (const auto* ids : {&options.only, &options.disable})
     for (const std::string& id : *ids) explanation(id);
+  if (std::ranges::none_of(explanations(),
+                           [&](const Explanation& entry) { return is_wanted(options, entry.id); }))
+    throw Error("[check] --disable leaves out every finding of --only; leave one of them in");
 }
 
 void require_onnx(const std::filesystem::path& path) {

@@ -53,6 +53,12 @@ bool has_nan(const TensorView& tensor) {
   return is_float(tensor.dtype) && measure(tensor, tensor).reference_nan > 0;
 }
 
+bool has_nonfinite(const TensorView& tensor) {
+  if (!is_float(tensor.dtype)) return false;
+  const auto values = measure(tensor, tensor);
+  return values.reference_nan + values.reference_inf > 0;
+}
+
 const Tensor* find_output(const std::vector<Tensor>& outputs, const std::string& name) {
   const auto found = std::ranges::find(outputs, name, &Tensor::name);
   return found == outputs.end() ? nullptr : &*found;
@@ -147,10 +153,12 @@ class Comparison {
       for (const TensorSketch& sketch : sample.sketches[i]) diversity_[i].add(sketch);
     uses_.resize(sample.uses.size());
     for (std::size_t i = 0; i < uses_.size(); ++i) uses_[i] = pool(uses_[i], sample.uses[i]);
-    if (sample.nan_input && !std::exchange(nan_input_, true))
-      result_.warnings.push_back({.kind = WarningKind::nan_input,
+    if (sample.nan_input && !std::exchange(nan_input_, true)) {
+      result_.nonfinite_input = NanOrigin{.sample = sample.number, .tensor = *sample.nan_input};
+      result_.warnings.push_back({.kind = WarningKind::nonfinite_input,
                                   .subject = *sample.nan_input,
                                   .value = static_cast<double>(sample.number)});
+    }
     if (sample.nan_tensor && !result_.nan_origin)
       result_.nan_origin = NanOrigin{.sample = sample.number, .tensor = *sample.nan_tensor};
     ++result_.samples;
@@ -180,13 +188,13 @@ class Comparison {
  private:
   void measure_run(std::int64_t number, const std::vector<Tensor>& sample,
                    ComparedSample& measured) {
-    note_nan(sample, measured);
     reference_.seek(number);
     candidate_.seek(number);
     const std::vector<Tensor> candidate_inputs = fed(sample, candidate_state_);
     std::vector<Tensor> reference = reference_.run(
         fed(apply_bindings(bindings_, reference_.inputs(), sample), reference_state_),
         options_.observe_reference);
+    note_nonfinite(sample, reference, measured);
     std::vector<Tensor> candidate = candidate_.run(candidate_inputs, options_.observe_candidate);
     if (!std::exchange(is_paired_, true)) pair(reference, candidate);
     if (measured.reference_outputs.empty() && measured.candidate_outputs.empty()) {
@@ -359,9 +367,15 @@ class Comparison {
           result_.not_compared.push_back(output);
   }
 
-  void note_nan(const std::vector<Tensor>& sample, ComparedSample& measured) const {
+  // An infinite input may be meant, as in an attention mask: it counts if the outputs show it.
+  void note_nonfinite(const std::vector<Tensor>& sample, const std::vector<Tensor>& outputs,
+                      ComparedSample& measured) const {
+    if (nan_input_ || measured.nan_input) return;
     for (const Tensor& input : sample)
-      if (!nan_input_ && !measured.nan_input && has_nan(input)) measured.nan_input = input.name;
+      if (has_nonfinite(input) && (has_nan(input) || std::ranges::any_of(outputs, has_nonfinite))) {
+        measured.nan_input = input.name;
+        return;
+      }
   }
 
   void warn_of_constant_outputs() {
@@ -387,6 +401,9 @@ class Comparison {
     if (evidence.quantized && !fails_by_ids(options_, result_))
       evidence.ids = fewest_equal_ids(result_, options_);
     evidence.quiet_part = quiet_part(result_, options_);
+    const std::vector<PairResult> judged = judged_outputs(result_);
+    if (const auto empty = std::ranges::find_if(judged, is_empty); empty != judged.end())
+      evidence.empty_output = empty->name;
     return evidence;
   }
 

@@ -90,6 +90,8 @@ struct CompareResult {
   std::vector<Warning> warnings;
   std::vector<CacheFault> cache_faults;  // of a decoder that does not pass
   std::optional<NanOrigin> nan_origin;
+  // The first input that holds NaN, or infinity where the reference's outputs are not finite.
+  std::optional<NanOrigin> nonfinite_input;
   std::vector<RuntimeStage> stages;  // filled by the caller
   std::int64_t samples = 0;          // number of samples that were run
   bool interrupted = false;

@@ -160,8 +160,10 @@ std::vector<Failure> output_failures(CompareResult& result, const CompareOptions
     return judge(std::array{Limit{.metric = "samples", .fails = Limit::Fails::below, .value = 1}},
                  std::array{Judged{.metrics = {{"samples", 0}}}});
   std::vector<PairResult> pairs = judged_pairs(result, options);
+  // Default limits on an empty output fail nothing: evidence names it as a doubt.
   std::erase_if(pairs, [&](const PairResult& pair) {
     return pair.status == PairStatus::only_in_candidate ||
+           (!options.evidence.own_limits && is_empty(pair)) ||
            (options.allow_missing && pair.status == PairStatus::only_in_reference);
   });
   const bool ids_alone = are_ids_alone(result, options);

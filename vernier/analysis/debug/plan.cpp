@@ -113,13 +113,14 @@ const DebugPlan::Observed* DebugPlan::at(std::string_view tensor) const {
 
 Quantization require_quantization(const Model& float_model, const ModelIndex& quantized_model) {
   Quantization quantization = find_quantization(quantized_model);
-  if (!quantization.empty()) return quantization;
   const Model& model = quantized_model.model();
-  if (float_model.serialize() == model.serialize())
-    throw Error(
-        fmt::format("[debug] {} and {} are the same model; pass the quantized one as the model",
-                    float_model.name(), model.name()));
-  if (!find_quantization(float_model).empty())
+  const bool is_float = find_quantization(float_model).empty();
+  if (is_float == quantization.empty() && float_model.serialize() == model.serialize())
+    throw Error(fmt::format("[debug] {} and {} are the same model; pass the {} one as the {}",
+                            float_model.name(), model.name(), is_float ? "quantized" : "float",
+                            is_float ? "model" : "--reference"));
+  if (!quantization.empty()) return quantization;
+  if (!is_float)
     throw Error(
         fmt::format("[debug] {} is the quantized one of the two; swap the model and --reference",
                     float_model.name()));

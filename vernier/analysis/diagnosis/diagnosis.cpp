@@ -66,6 +66,8 @@ void ask_inside(DiagnosisResult& result, const ComparedModels& models, Samples& 
   if (result.cause == DiagnosedCause::candidate_unsound && !result.verdict.pass() &&
       (result.subject == "nonfinite-constant" || result.subject == "mismatched-pair"))
     return;
+  if (const auto& input = result.compare->nonfinite_input; input && !result.verdict.pass())
+    return name_cause(result, DiagnosedCause::nonfinite_input, input->tensor);
   if (is_in_training(result, models, samples, options)) return;
   name_cause(result, DiagnosedCause::unknown);
   const bool is_known = are_swapped(result, models, samples, options) ||
@@ -133,6 +135,7 @@ std::string_view diagnosed_cause_name(DiagnosedCause cause) {
     case DiagnosedCause::swapped_outputs: return "swapped_outputs";
     case DiagnosedCause::unlike_outputs: return "unlike_outputs";
     case DiagnosedCause::unfinished_output: return "unfinished_output";
+    case DiagnosedCause::nonfinite_input: return "nonfinite_input";
     case DiagnosedCause::unlike_inputs: return "unlike_inputs";
     case DiagnosedCause::nonfinite: return "nonfinite";
     case DiagnosedCause::other_structure: return "other_structure";

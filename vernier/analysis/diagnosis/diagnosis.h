@@ -61,6 +61,7 @@ enum class DiagnosedCause {
   swapped_outputs,     // two outputs have each other's name
   unlike_outputs,      // an output is missing, or of another shape
   unfinished_output,   // an output is an inner tensor of the reference: later operators are missing
+  nonfinite_input,     // an input holds NaN or infinity: in one sample or more, nothing is computed
   unlike_inputs,       // these inputs prove nothing
   nonfinite,           // NaN or infinity begins in a tensor of the candidate
   other_structure,     // the candidate in float32 is not the reference

@@ -88,7 +88,8 @@ void ask_outputs(DiagnosisResult& result, const ComparedModels& models, Samples&
   const Evidence& evidence = result.compare->evidence;
   std::ranges::copy(result.compare->warnings, std::back_inserter(result.warnings));
   answer(result, Question::weights) = weights_answer(evidence);
-  answer(result, Question::inputs) = inputs_answer(evidence);
+  answer(result, Question::inputs) =
+      result.compare->nonfinite_input ? AnswerKind::bad : inputs_answer(evidence);
   answer(result, Question::outputs) = outputs_answer(result.verdict.outcome);
   if (evidence.quantized)
     answer(result, Question::runtime) = !result.compare->runtime_loss_db ? AnswerKind::unknown

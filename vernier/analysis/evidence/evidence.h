@@ -35,6 +35,7 @@ struct Evidence {
   std::optional<MismatchedBias> bias;  // only if the candidate is quantized
   std::optional<Failure> others;       // a limit that alternative synthetic inputs break
   std::optional<Failure> ids;          // quantized: too few class ids agree, which proves little
+  std::string empty_output;            // one of which no sample has an element
   std::optional<Failure> quiet_part;   // a part of an output that differs, but holds almost nothing
   bool operator==(const Evidence&) const = default;
 };

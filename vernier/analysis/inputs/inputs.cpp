@@ -280,8 +280,9 @@ std::pair<std::string, Shape> parse_input_shape(std::string_view text) {
   for (bool more = !rest.empty(); more;) {
     const std::size_t cross = rest.find('x');
     const auto dim = parse_number<std::int64_t>(rest.substr(0, cross));
-    if (!dim || *dim < 0)
-      throw Error(fmt::format("[inputs] --shape {}: expected dimensions like 1x3x224x224", text));
+    if (!dim || *dim < 1)
+      throw Error(fmt::format(
+          "[inputs] --shape {}: expected dimensions of at least 1, like 1x3x224x224", text));
     shape.push_back(*dim);
     more = cross != rest.npos;
     if (more) rest.remove_prefix(cross + 1);
@@ -309,11 +310,11 @@ void require_consistent(const InputSpec& spec) {
   const bool file = !spec.data.empty();
   const bool dataset = !spec.dataset.name.empty();
   refuse_together(spec.samples && spec.sample_index, "--samples", "--sample-index");
-  refuse_together(file && draws, "--input-data", "--input-range or --input-dist");
+  refuse_together(file && draws, "--input-data", "--input-range or --inputs");
   refuse_together(dataset && (draws || file || !spec.shapes.empty()), "--dataset",
-                  "--input-data, --shape, --input-range or --input-dist");
+                  "--input-data, --shape, --input-range or --inputs");
   refuse_together(!spec.tokens.empty() && (draws || file || dataset || !spec.shapes.empty()),
-                  "--text", "--input-data, --dataset, --shape, --input-range or --input-dist");
+                  "--text", "--input-data, --dataset, --shape, --input-range or --inputs");
   if (spec.samples == all_samples && !file && !dataset && spec.tokens.empty())
     throw Error(
         "[inputs] --samples all: random inputs have no end; give a number, --input-data or "

@@ -115,10 +115,12 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
     if (row.exceeds) add(row, "output");
   if (result.samples == 0)
     failures.push_back({.metric = "max_abs_diff", .limit = limit, .kind = FailureKind::unmeasured});
-  Verdict verdict = make_verdict({limit}, std::move(failures),
-                                 {.real_inputs = options.real_inputs,
-                                  .missing = graphs.missing,
-                                  .other_node = graphs.other_node});
+  Evidence evidence{.real_inputs = options.real_inputs,
+                    .missing = graphs.missing,
+                    .other_node = graphs.other_node};
+  for (const LayerRow& row : result.outputs)
+    if (row.compared && element_count(row.reference_shape) == 0) evidence.empty_output = row.layer;
+  Verdict verdict = make_verdict({limit}, std::move(failures), evidence);
   if (graphs.unproven_weight.empty()) return verdict;
   return with_doubt(std::move(verdict), {DoubtKind::other_node, graphs.unproven_weight, 1});
 }

@@ -301,7 +301,8 @@ std::optional<ArithmeticLoss> Quantizing::explain_deployment(const QuantizeResul
 Verdict Quantizing::verdict_of(const QuantizeResult& result) const {
   std::vector<Judged> subjects;
   if (const auto& held = result.held_back) {
-    Judged judged{.name = "output", .group = "output"};
+    Judged judged{.name = "output"};  // all outputs, pooled
+    if (held->outputs.size() == 1) judged = {.name = held->outputs.front().name, .group = "output"};
     judged.metrics = {{"sqnr_db", held->sqnr_db},
                       {"deployed_sqnr_db", held->deployed_sqnr_db},
                       {"agreement", held->agreement},
