@@ -9,6 +9,7 @@
 #include "vernier/analysis/quantize/precision.h"
 #include "vernier/error.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/tensor/dtype.h"
 #include "vernier/utf8.h"
@@ -24,6 +25,7 @@ struct ConvertCommand {
   std::vector<std::string> keep;
   bool no_default_keep = false;
   QuantizeCommand quantize;  // for all precisions except fp16
+  std::vector<CLI::Option*> of_half, of_quantizing;
 };
 
 // Parses "op:Softmax,node:NAME,tensor:GLOB"; an item without a prefix has the prefix of the item
@@ -87,19 +89,35 @@ void require_loadable(const Model& original, const Model& converted, const std::
         output, reason));
 }
 
+// Throws Error for an option that a conversion to this precision would ignore.
+void refuse_ignored(const ConvertCommand& options) {
+  const bool half = options.precision == "fp16";
+  for (const CLI::Option* option : half ? options.of_quantizing : options.of_half)
+    if (option->count() > 0 && option->get_name() != "--threads" &&
+        option->get_name() != "--no-color")  // which change nothing
+      throw Error(fmt::format("[convert] {}: does not go with --precision {}; leave one out",
+                              option->get_name(), options.precision));
+}
+
 int run_convert(ConvertCommand& options) {
   if (options.precision != "fp16") {
     if (!options.keep.empty())
       throw Error(
           "[convert] --keep-fp32: is of fp16; nodes of a quantized model are kept in float by "
           "--keep-float");
+    refuse_ignored(options);
     options.quantize.model = options.model;
     options.quantize.quantized = options.output;
     options.quantize.precision = options.precision;
     return run_quantize(options.quantize);
   }
-  require_model_writable(options.output, {options.model});
+  refuse_ignored(options);
+  require_model_writable(options.output);
   const Model model = Model::load(options.model);
+  if (precision_of(model) == Precision::int8)
+    throw Error(fmt::format(
+        "[convert] {} is int8: it cannot be made fp16; give the float model it was made from",
+        options.model));
   const Fp16Result result = convert_to_fp16(model, fp16_options(options));
   require_loadable(model, result.model, options.output);
   result.model.save(options.output);
@@ -118,13 +136,18 @@ void add_convert(CLI::App& program, int& exit_code) {
       ->required();
   main.add("-o,--output", options->output, "Where to write the converted model", "OUT.onnx")
       ->required();
+  const auto count = command->get_options().size();
   main.choice("--io", options->io, "Precision of the graph's inputs and outputs", {"fp32", "fp16"});
   main.add("--keep-fp32", options->keep,
            "Keep in float32: op:TYPE, node:NAME or tensor:GLOB, separated by commas; repeatable",
            "LIST");
   main.flag("--convert-all", options->no_default_keep,
             "Convert also the operators that are kept in float32 by default");
+  const auto all = command->get_options();
+  options->of_half.assign(all.begin() + static_cast<std::ptrdiff_t>(count), all.end());
   add_quantizing_options(*command, options->quantize);
+  const auto more = command->get_options();
+  options->of_quantizing.assign(more.begin() + std::ssize(all), more.end());
   command->footer("Example:\n  vernier convert model.onnx --precision fp16 -o model.fp16.onnx\n");
   command->callback([options, &exit_code] { exit_code = run_convert(*options); });
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
+#include <thread>
 
 #include "vernier/metrics/pooling.h"
 
@@ -44,10 +45,21 @@ CLI::Validator from_zero() {
   return number_that([](double number) { return number >= 0; }, "of at least 0");
 }
 
+// A number of threads: 0 for one for each core; more than there are cores become as many as cores.
+static CLI::Validator thread_number() {
+  const auto check = [](std::string& text) -> std::string {
+    if (std::string reason = at_least(0)(text); !reason.empty()) return reason;
+    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    if (text.size() > 9 || std::stoul(text) > cores) text = std::to_string(cores);
+    return "";
+  };
+  return CLI::Validator(check, "", "threads");
+}
+
 void add_threads_option(CLI::App& command, int& threads, const std::string& group) {
   OptionGroup(command, group)
-      .add("--threads", threads, "Threads; 0: one for each core", "N")
-      ->check(at_least(0));
+      .add("--threads", threads, "Threads, at most one for each core; 0: one for each", "N")
+      ->transform(thread_number());
 }
 
 void add_limit_options(CLI::App& command, std::vector<std::string>& fail_if,
@@ -88,9 +100,7 @@ void add_judgement_options(CLI::App& command, JudgeOptions& options, const std::
 void add_embedding_options(CLI::App& command, KnnOptions& task, std::string& pooling,
                            const std::string& name) {
   OptionGroup group(command, name);
-  command
-      .add_option("--temperature", task.temperature,
-                  "Votes are exp(similarity / T) instead of the similarity")
+  command.add_option("--temperature", task.temperature, "Weight votes by exp(similarity / T)")
       ->check(above_zero())
       ->type_name("T")
       ->group(name);

@@ -5,8 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "cli/options.h"
 #include "cli/session.h"
@@ -48,8 +54,40 @@ int width_of(const OutputOptions& options) {
 }
 
 void write_stdout(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw Error("[output] standard output: could not write; is the disk full or the pipe closed?");
+  std::fwrite(text.data(), 1, text.size(), stdout);  // an error is kept in the stream
+  require_written();
+}
+
+// The formats by the endings of files; text has any of the last ones.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> formats_by_ending = {
+    {{".json", "json"},
+     {".md", "md"},
+     {".sarif", "sarif"},
+     {".csv", "csv"},
+     {".xml", "junit"},
+     {".html", "html"},
+     {".htm", "html"},
+     {"", "text"},
+     {".txt", "text"},
+     {".log", "text"},
+     {".vpart", "text"}}};  // a part, which has no format
+
+// nullopt if no format has the file's ending.
+std::optional<std::string> format_by_ending(const std::string& file) {
+  const std::string ending = lower_case(std::filesystem::path(file).extension());
+  for (const auto& [known, format] : formats_by_ending)
+    if (ending == known) return std::string(format);
+  return std::nullopt;
+}
+
+// Throws Error if the file could not be written later.
+void require_writable_file(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder))
+    throw Error(
+        fmt::format("[output] {}: no folder {}; create it first", file.string(), folder.string()));
+  if (access(folder.c_str(), W_OK) != 0 || std::filesystem::is_directory(file))
+    throw Error(fmt::format("[output] {}: cannot be written; choose another -o", file.string()));
 }
 
 std::string& command_line() {
@@ -117,13 +155,12 @@ bool shows_graph(const OutputOptions& options) {
 void require_writable(const OutputOptions& options) {
   if (output_format(options) == "html") require_html();
   if (options.file.empty()) return;
-  const std::filesystem::path file = options.file;
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder))
-    throw Error(
-        fmt::format("[output] {}: no folder {}; create it first", options.file, folder.string()));
-  if (access(folder.c_str(), W_OK) != 0 || std::filesystem::is_directory(file))
-    throw Error(fmt::format("[output] {}: cannot be written; choose another -o", options.file));
+  require_writable_file(options.file);
+  if (options.format.empty() && !format_by_ending(options.file))
+    throw Error(fmt::format(
+        "[output] {}: there is no format of that ending; choose .json, .md, .html, .csv, .xml "
+        "(JUnit) or .txt, or pass -f",
+        options.file));
 }
 
 void require_no_report(const std::filesystem::path& path, const std::string& written) {
@@ -133,28 +170,20 @@ void require_no_report(const std::filesystem::path& path, const std::string& wri
                     path.string(), written, path.string()));
 }
 
-void require_model_writable(const std::filesystem::path& file,
-                            const std::vector<std::filesystem::path>& read) {
+void require_model_writable(const std::filesystem::path& file) {
   require_no_report(file, "a model");
-  require_writable({.file = file.string()});
-  for (const std::filesystem::path& each : read) {
-    std::error_code error;  // a file that does not exist cannot be replaced
-    if (!each.empty() && std::filesystem::equivalent(file, each, error))
-      throw Error(
-          fmt::format("[output] {}: would replace what is read; choose another -o", file.string()));
-  }
+  require_writable_file(file);
 }
 
 std::string output_format(const OutputOptions& options) {
   if (!options.format.empty()) return options.format;
-  const std::string extension = lower_case(std::filesystem::path(options.file).extension());
-  if (extension == ".json") return "json";
-  if (extension == ".md") return "md";
-  if (extension == ".sarif") return "sarif";
-  if (extension == ".csv") return "csv";
-  if (extension == ".xml") return "junit";
-  if (extension == ".html" || extension == ".htm") return "html";
-  return "text";
+  return format_by_ending(options.file).value_or("text");
+}
+
+void require_written() {
+  std::cout.flush();  // help and versions are written by CLI11
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout)
+    throw Error("[output] standard output: could not write; is the disk full or the pipe closed?");
 }
 
 void write_text(const OutputOptions& options, const std::string& text) {

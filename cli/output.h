@@ -43,10 +43,8 @@ void require_writable(const OutputOptions& options);
 // Throws Error if `path` has the extension of a report, though `written` ("a model") is written
 // there.
 void require_no_report(const std::filesystem::path& path, const std::string& written);
-// Applies both checks to a model that a command writes, and throws Error if it would replace one of
-// the files `read`; empty paths are ignored.
-void require_model_writable(const std::filesystem::path& file,
-                            const std::vector<std::filesystem::path>& read);
+// Applies both checks to a model that a command writes.
+void require_model_writable(const std::filesystem::path& file);
 
 // The format of the options, else by the file's extension, else "text".
 std::string output_format(const OutputOptions& options);
@@ -63,6 +61,9 @@ void write_result(const OutputOptions& options, const Document& document,
 
 // Stores the program's arguments, which an HTML page shows as the command that reproduces it.
 void remember_command_line(std::span<const char* const> arguments);
+
+// Throws Error if what was written to standard output did not arrive.
+void require_written();
 
 // Writes text that is already rendered.
 void write_text(const OutputOptions& options, const std::string& text);

@@ -11,6 +11,7 @@
 #include <new>
 
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -126,6 +127,8 @@ int run_program(int argc, const char* const* argv) {
   for (CLI::App* command : subcommands(program)) {
     if (command->get_name() != "completion") add_limits(*command);
     command->set_help_all_flag("--help-all", "Show every option");
+    for (CLI::App* task : subcommands(*command))
+      task->set_help_all_flag("--help-all", "Show every option");
     if (command->get_option_no_throw("--ep") || command->get_name() == "providers")
       OptionGroup(*command, "Runtime")
           .each(
@@ -137,6 +140,11 @@ int run_program(int argc, const char* const* argv) {
       OptionGroup(*command, "Output")
           .flag("--verbose", verbose, "Show what ONNX Runtime warned of, after the result");
   }
+  program.parse_complete_callback([&program] {  // runs before the command's own callback
+    const CLI::App* command = &program;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    require_separate_files(*command);
+  });
   program.footer(
       "Example:\n  vernier eval model.int8.onnx --reference model.onnx\n\n"
       "'vernier COMMAND --help' shows the options of a command.\n");
@@ -144,10 +152,13 @@ int run_program(int argc, const char* const* argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
-    return program.exit(help_or_version);
+    const int code = program.exit(help_or_version);
+    require_written();
+    return code;
   } catch (const CLI::ParseError& error) {
     throw Error(explain_usage_error(program, error));
   }
+  require_written();
   print_runtime_messages(verbose);
   return exit_code;
 }

@@ -79,8 +79,8 @@ RunDescription quantize_run(const std::string& name, const QuantizeCommand& opti
 }
 
 int run_quantize(QuantizeCommand& options) {
-  require_model_writable(options.quantized, {options.model});
-  require_model_writable(float_model_path(options.quantized), {options.model});
+  require_model_writable(options.quantized);
+  require_model_writable(float_model_path(options.quantized));
   require_writable(options.output);
   require_blocks(options, {&options.precision, 1});
   QuantizeOptions analysis = quantize_options(options);
@@ -151,8 +151,8 @@ void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
   OptionGroup main(command, main_group);
   auto* fast = main.flag("--fast", options.fast, "Minmax ranges, per channel; try nothing");
   main.flag("--tune", options.tune, "Try every tensor until nothing is gained")->excludes(fast);
-  add_target_option(main, options.target);
   OptionGroup placing(command, "Quantizers");
+  add_target_option(placing, options.target);
   placing.choice(
       "--placement", options.placement,
       "integer: what runs in integers; inputs: operands alone; all: as ONNX Runtime does",
@@ -179,7 +179,7 @@ void add_quantizing_options(CLI::App& command, QuantizeCommand& options) {
 void add_quantize(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<QuantizeCommand>();
   auto* command = program.add_subcommand(
-      "quantize", "Quantize an ONNX model, and keep only what proves to help");
+      "quantize", "Quantize an ONNX model, and keep only steps that measurably help");
   OptionGroup main(*command, main_group);
   main.add("MODEL,-m,--model", options->model, "The float32 .onnx model", "MODEL")->required();
   main.add("-o,--output", options->quantized, "Where to write the quantized model", "OUT.onnx")

@@ -139,7 +139,7 @@ void add_record(CLI::App& program, int& exit_code) {
            "pattern such as '*/Relu_output_0'; several with commas",
            "WHICH")
       ->delimiter(',')
-      ->capture_default_str();
+      ->default_str("outputs");
   add_input_options(*command, options->inputs);
   add_text_options(*command, options->text);
   OptionGroup(*command, "Inputs")

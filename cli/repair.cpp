@@ -30,14 +30,15 @@ struct RepairCommand {
 };
 
 int run_repair(RepairCommand& options) {
-  require_model_writable(options.repaired, {options.model, options.reference});
+  require_model_writable(options.repaired);
   require_writable(options.output);
   const Model candidate = Model::load(options.model);
   const Model reference = Model::load(options.reference);
   const CalibrationData data = calibration_data(candidate, options.input);
   if (!data.inputs.samples)
-    throw Error(fmt::format("[repair] {}: a gain is proven on data; give --data or --dataset",
-                            candidate.name()));
+    throw Error(
+        fmt::format("[repair] {}: repair needs data to prove a gain; pass --data or --dataset",
+                    candidate.name()));
   print_warnings(data.inputs.warnings);
   RepairOptions repairing{.effort = options.tune ? Effort::tune : Effort::normal,
                           .target = parse_target_cpu(options.target),
@@ -70,9 +71,11 @@ void add_repair(CLI::App& program, int& exit_code) {
   auto* command = program.add_subcommand(
       "repair", "Write better scales, weights and biases into a quantized model");
   OptionGroup main(*command, main_group);
-  main.add("MODEL,-m,--model", options->model, "The quantized .onnx model (Q-DQ)", "MODEL")
+  main.add("MODEL,-m,--model,--candidate", options->model, "The quantized .onnx model (Q-DQ)",
+           "MODEL")
       ->required();
-  main.add("--reference", options->reference, "The float .onnx model it was made from", "MODEL")
+  main.add("REFERENCE,--reference", options->reference, "The float .onnx model it was made from",
+           "MODEL")
       ->required();
   main.add("-o,--output", options->repaired,
            "Where to write the repaired model; not written when nothing is gained", "OUT.onnx")

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
@@ -20,13 +21,20 @@ struct ReportCommand {
 int run_report(const ReportCommand& options) {
   require_html();
   require_writable(options.output);
+  if (const std::string& file = options.output.file; !file.empty())
+    if (const std::string format = output_format(options.output);
+        format != "html" && std::filesystem::path(file).has_extension())
+      throw Error(
+          fmt::format("[report] {}: the page is HTML; choose a name that ends in .html", file));
   std::vector<HtmlResult> results;
   for (const std::string& file : options.results) {
     results.push_back({.json = std::string(as_text(read_file(file, "report")))});
     try {
       render_html(results.back());
     } catch (const Error& error) {
-      throw Error(fmt::format("{}: {}", file, error.what()));
+      std::string reason = error.what();
+      if (reason.starts_with("[html] ")) reason.erase(0, 7);
+      throw Error(fmt::format("[report] {}: {}", file, reason));
     }
   }
   write_text(options.output, render_html(results));

@@ -191,7 +191,7 @@ void add_bleu(CLI::App& score, int& exit_code) {
   main.choice("--smooth", options->smoothing, "What replaces a precision of zero",
               to_strings(smoothing_names()));
   main.add("--smooth-value", files.task.bleu.smoothing_value,
-           "Of floor (default 0.1) and add-k (default 1)", "X");
+           "Value for --smooth floor (0.1) or add-k (1)", "X");
   main.flag("--effective-order", files.task.bleu.effective_order,
             "Leave out n-gram orders that the predictions are too short for");
   main.add("--ignore-id", files.task.ignored_label, "Leave out this token id, as padding is", "ID");

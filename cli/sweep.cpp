@@ -111,7 +111,7 @@ void add_sweep(CLI::App& program, int& exit_code) {
   main.add("--precisions", options->precisions,
            "fp16 and what vernier quantize --precision takes, with commas", "LIST")
       ->delimiter(',')
-      ->capture_default_str();
+      ->default_str("fp16,w8a8,w8a16,w8");
   main.add("-o,--output", options->quantize.quantized,
            "Folder for the models; those that are finished there are not made again", "FOLDER")
       ->required();

@@ -86,7 +86,7 @@ int keep(const TuneCommand& options) {
 
 int run_tune(TuneCommand& options) {
   QuantizeCommand& command = options.quantize;
-  require_model_writable(command.quantized, {command.model, options.reference});
+  require_model_writable(command.quantized);
   require_writable(command.output);
   if (!options.keep.empty()) return keep(options);
   if (options.target.empty())
@@ -131,10 +131,10 @@ int run_tune(TuneCommand& options) {
 
 void add_tune(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<TuneCommand>();
-  auto* command = program.add_subcommand(
-      "tune", "Quantize all but the fewest nodes with which a target is reached");
+  auto* command =
+      program.add_subcommand("tune", "Keep the fewest nodes in float that reach a target");
   OptionGroup main(*command, main_group);
-  main.add("MODEL,-m,--model", options->quantize.model,
+  main.add("MODEL,-m,--model,--candidate", options->quantize.model,
            "The float32 .onnx model; with --reference a quantized one", "MODEL")
       ->required();
   main.add("--target", options->target,
@@ -146,12 +146,13 @@ void add_tune(CLI::App& program, int& exit_code) {
   auto* reference =
       main.add("--reference", options->reference,
                "Of a quantized model: the float .onnx model it was made from", "MODEL");
-  main.add("--keep", options->keep,
+  OptionGroup search(*command, "Quantizers");
+  search
+      .add("--keep", options->keep,
            "Of a quantized model: keep these nodes in float and search for none", "LIST")
       ->delimiter(',');
-  main.choice("--precision", options->quantize.precision, "Precision of weights and activations",
-              quantized_precision_names());
-  OptionGroup search(*command, "Quantizers");
+  search.choice("--precision", options->quantize.precision, "Precision of weights and activations",
+                quantized_precision_names());
   search.choice("--cost", options->cost,
                 "What to spend least of: nodes, bytes of weights, or latency (multiply-adds)",
                 {"nodes", "bytes", "latency"});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -104,10 +105,6 @@ class FolderRecording : public Recording {
   FolderRecording(const std::filesystem::path& folder, std::string comment)
       : folder_(folder), comment_(std::move(comment)) {
     std::filesystem::create_directories(folder);
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().extension() == ".npz")
-        throw Error(fmt::format("[record] {}: the folder holds .npz files already; choose another",
-                                folder.string()));
   }
 
   void begin_sample(std::int64_t number) override {
@@ -137,10 +134,11 @@ class FolderRecording : public Recording {
   RecordResult result_;
 };
 
-// An .npz whose arrays stack `samples` samples or, with any other extension, a folder with one .npz
-// for each sample; each file has the comment. Throws Error if the folder already holds .npz files.
+// An .npz whose arrays stack `samples` samples or, without that extension, a folder with one .npz
+// for each sample; each file has the comment. Throws Error as require_recording() does.
 std::unique_ptr<Recording> open_recording(const std::filesystem::path& output, std::int64_t samples,
                                           const std::string& comment) {
+  require_recording(output);
   if (output.extension() == ".npz")
     return std::make_unique<ArchiveRecording>(output, samples, comment);
   return std::make_unique<FolderRecording>(output, comment);
@@ -230,6 +228,21 @@ TensorSelection parse_selection(std::span<const std::string> words) {
     if (std::ranges::find(known, word) == std::end(known)) selection.patterns.push_back(word);
   }
   return selection;
+}
+
+void require_recording(const std::filesystem::path& output) {
+  namespace fs = std::filesystem;
+  const std::string extension = output.extension().string();
+  const bool is_folder = fs::is_directory(output);
+  if (extension == ".npz" && !is_folder) return;
+  // "v1.5" may be a folder, "tensors.txt" was not meant to be one.
+  const bool names_file =
+      extension.size() > 1 && std::isalpha(static_cast<unsigned char>(extension[1]));
+  if (!is_folder && (names_file || fs::exists(output)))
+    throw Error(fmt::format("[record] {}: expected OUT.npz, or a folder", output.string()));
+  if (is_folder && !fs::is_empty(output))
+    throw Error(
+        fmt::format("[record] {}: the folder is not empty; choose another", output.string()));
 }
 
 RecordResult record(Samples& samples, Runner* runner, const RecordOptions& options) {

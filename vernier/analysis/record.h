@@ -55,6 +55,10 @@ struct RecordResult {
   bool operator==(const RecordResult&) const = default;
 };
 
+// Throws Error if `output` has the ending of a file other than .npz, or is a folder that is not
+// empty.
+void require_recording(const std::filesystem::path& output);
+
 // Writes tensors of every sample to disk as they are produced; no sample stays in memory. A tensor
 // that is produced several times in a sample gets "_1", "_2"... from the second time on. The runner
 // may be null when only inputs are wanted. An interrupted recording keeps the samples that were
