@@ -56,6 +56,9 @@ Model load_reference(const std::filesystem::path& path) {
 
 int run_debug(DebugCommand& options) {
   require_writable(options.output);
+  if (!(options.low_db <= options.good_db))
+    throw Error(fmt::format("[debug] --low-db {:g}: is above --good-db {:g}; exchange them",
+                            options.low_db, options.good_db));
   DebugOptions debug_options{
       .low_db = options.low_db,
       .weight_evidence = !options.no_weights,
@@ -111,9 +114,10 @@ int run_debug(DebugCommand& options) {
   }
   subject.run.inputs = inputs.description;
   subject.run.samples = result.samples;
-  subject.run.settings = {{"arithmetic", std::string("exact")},
-                          {"low_db", options.low_db},
-                          {"good_db", options.good_db}};
+  if (!options.runtime.exact)  // debug computes exactly whether asked to or not
+    subject.run.settings.emplace_back("arithmetic", std::string("exact"));
+  subject.run.settings.emplace_back("low_db", options.low_db);
+  subject.run.settings.emplace_back("good_db", options.good_db);
   describe_io(options.io, subject.run);
   describe_placement(subject.run, candidate, options.runtime, *inputs.samples);
   subject.run.interrupted = result.interrupted;
@@ -130,7 +134,7 @@ int run_debug(DebugCommand& options) {
 void add_debug(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<DebugCommand>();
   auto* command =
-      program.add_subcommand("debug", "Find the tensors and weights that quantization damaged");
+      program.add_subcommand("debug", "Find tensors and weights that quantization damaged");
   add_model_options(*command, options->models, "The quantized model: .onnx file, folder or id",
                     ",--candidate,--quant-model", ",--float-model")
       ->required();
@@ -149,13 +153,14 @@ void add_debug(CLI::App& program, int& exit_code) {
   report.flag("--no-weights", options->no_weights,
               "Do not compare the weights of the two models as evidence");
   OptionGroup advice(*command, "Advice");
-  auto* quick = advice.flag("--quick", options->quick,
-                            "Leave out what switching quantizers off tells: which nodes make the "
-                            "output's noise, and advice");
+  auto* quick =
+      advice.flag("--quick", options->quick,
+                  "Skip the runs with quantizers off, and so the ranking of nodes and the "
+                  "advice");
   advice
       .add("--advice-samples", options->advice_samples,
-           "Samples that advice is chosen on, at most, and as many others judge it (default: 32; "
-           "of a decoder, sequences of 1024 tokens in all, and of 4096)",
+           "Samples to choose advice on; as many more verify it (default: 32; of a decoder, "
+           "sequences of 1024 tokens in all, and of 4096)",
            "N")
       ->check(at_least(1));
   advice

@@ -162,15 +162,15 @@ int run_diagnose(DiagnoseCommand& options) {
 
 void add_diagnose(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<DiagnoseCommand>();
-  auto* command = program.add_subcommand(
-      "diagnose", "Find what is wrong between two models: where, why, and what brings it back");
+  auto* command =
+      program.add_subcommand("diagnose", "Find what is wrong, where, why, and what repairs it");
   add_model_options(*command, options->models,
-                    "The candidate: .onnx file, folder of an export, or an id", ",--candidate",
-                    ",REFERENCE")
+                    "The candidate: .onnx file, folder of an export, or an id", ",--candidate")
       ->required();
   OptionGroup main(*command, main_group);
   main.add("--data", options->data, "Real inputs: an .npz or .npy, or a dataset", "PATH");
-  main.flag("--quick", options->quick, "Ask the first five questions: not where, nor what helps");
+  main.flag("--quick", options->quick,
+            "Stop after five questions: skip where it starts and how to fix it");
   add_input_options(*command, options->input, "--input-data");
   add_io_options(*command, options->io);
   add_runtime_options(*command, options->runtime);

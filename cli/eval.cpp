@@ -68,6 +68,7 @@ int run_compare_runners(const EvalCommand& options, const ResolvedModel& resolve
   run.inputs = opened.inputs.description;
   run.samples = result.samples;
   describe_io(compared.io, run);
+  if (options.allow_missing) run.settings.emplace_back("allow_missing", true);
   run.interrupted = result.interrupted;
   describe_host(run, opened.reference->versions());
   describe_host(run, opened.candidate->versions(), "candidate_runs_in");
@@ -134,6 +135,7 @@ int run_compare(const EvalCommand& options) {
   run.inputs = inputs.description;
   run.samples = result.samples;
   describe_io(compared.io, run);
+  if (options.allow_missing) run.settings.emplace_back("allow_missing", true);
   describe_placement(run, opened.candidate, options.runtime, *inputs.samples);
   run.interrupted = result.interrupted;
   if (opened.reference_runner) describe_host(run, opened.reference_runner->versions());
@@ -201,7 +203,7 @@ void add_task_options(CLI::App& command, EvalCommand& options) {
            ".npz, a row)",
            "N")
       ->check(at_least(2));
-  group.flag("--timings", options.timings, "Say on stderr where the time went");
+  group.flag("--timings", options.timings, "Print timings to stderr");
 }
 
 void add_reference_options(CLI::App& command, RuntimeOptions& options) {
@@ -272,23 +274,24 @@ void add_eval(CLI::App& program, int& exit_code) {
                     "The candidate: an .onnx file, folder of an export, or an id", ",--candidate")
       ->required();
   OptionGroup main(*command, main_group);
-  main.choice("--precision", options->precision, "Convert the candidate to this precision first",
-              precisions);
   main.add("--task", options->models.id.task,
            fmt::format("Score a task: {}, {}", fmt::join(task_names(), ", "),
                        fmt::join(text_task_names(), ", ")),
            "TASK");
   main.choice("--mode", options->mode,
               "compare: outputs on identical inputs (default); task: how well both do a --task; "
-              "reference: the same, of one reference alone",
+              "reference: score one model, without a comparison",
               {"compare", "task", "reference"});
   add_limit_options(*command, options->fail_if,
                     "Fail when METRIC>VALUE or OUTPUT:METRIC<VALUE holds; repeatable");
   add_baseline_options(*command, options->baseline);
-  main.flag("--stages", options->stages,
-            "Also run the candidate as its file says and at each optimisation level, and name the "
-            "first that changes its results, and the optimisers that do");
   OptionGroup compare(*command, "Compare");
+  compare.choice("--precision", options->precision, "Convert the candidate to this precision first",
+                 precisions);
+  compare.flag(
+      "--stages", options->stages,
+      "Also run the candidate as its file says and at each optimisation level, and name the "
+      "first level, and its optimisers, that change the results");
   compare.flag("--allow-missing", options->allow_missing,
                "An output that only the reference has does not fail");
   compare.flag("--no-weights", options->no_weights,

@@ -73,7 +73,13 @@ std::string usage(const CLI::App& app) {
   std::string text = "Usage: " + full_name(app);
   if (!subcommands(app).empty()) return text + " COMMAND [options]\n";
   for (const CLI::Option* option : app.get_options())
-    if (option->get_positional()) text += " " + option->get_name(true);
+    if (option->get_positional())
+      text += " " + (option->get_required() ? option->get_name(true)
+                                            : "[" + option->get_name(true) + "]");
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_required() && !option->get_positional())
+      text += fmt::format(" {} {}", option_names(*option).front(),
+                          option_choices(*option).empty() ? placeholder(*option) : "NAME");
   return text + " [options]\n";
 }
 
@@ -88,7 +94,6 @@ std::vector<std::string> all_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
 }
@@ -98,11 +103,56 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   return close.empty() ? "" : fmt::format("; did you mean {}?", close.front());
 }
 
+// The option that CLI11's message is about: the one whose name it begins with.
+const CLI::Option* option_of(const CLI::App& command, const std::string& message) {
+  for (const CLI::Option* option : command.get_options())
+    if (message.starts_with(option->get_name() + ":") ||
+        message.starts_with(option->get_name() + " ") ||
+        message.starts_with("Could not convert: " + option->get_name() + " "))
+      return option;
+  return nullptr;
+}
+
+// "expected one of text, json; found 'JSON'; did you mean json?"
+std::string no_choice(const std::string& found, const std::vector<std::string>& choices) {
+  return fmt::format("expected one of {}; found '{}'{}", fmt::join(choices, ", "), found,
+                     did_you_mean(found, choices));
+}
+
+// CLI11's message about a command line, in the words of this program.
+std::string explained(const CLI::App& command, const CLI::ParseError& error) {
+  const std::string message = error.what();
+  if (message == "A subcommand is required")
+    return fmt::format("a command is required, as in '{} {}'", full_name(command),
+                       subcommands(command).front()->get_name());
+  const CLI::Option* option = option_of(command, message);
+  if (!option) return message;
+  const std::string name = option->get_name();
+  const auto& found = option->results();
+  if (message.find("At Most") != message.npos)
+    return found.size() == 2 && option->get_items_expected_max() == 1
+               ? name + " is given twice"
+               : fmt::format("{} is given {} times", name, found.size());
+  if (message.ends_with(" missing")) return name + " needs a value";
+  const std::vector<std::string> choices = option_choices(*option);
+  if (!choices.empty() && message.find(" not in {") != message.npos)
+    for (const std::string& value : found)
+      if (std::ranges::count(choices, value) == 0)
+        return fmt::format("{}: {}", name, no_choice(value, choices));
+  if (const auto excluded = message.find(" excludes "); excluded != message.npos)
+    return fmt::format("{} does not go with {}; leave one out", name,
+                       message.substr(excluded + 10));
+  if (message.starts_with("Could not convert"))
+    return fmt::format("{}: expected a number, found '{}'", name, fmt::join(found, " "));
+  return message;
+}
+
 // The message for the first argument that the command does not accept.
 std::string unexpected(const CLI::App& command, const std::string& argument) {
   if (argument.starts_with("-")) {
     const std::string name = argument.substr(0, argument.find('='));
-    return fmt::format("unknown option {}{}", name, did_you_mean(name, all_names(command)));
+    return fmt::format("unknown option {}{}", name,
+                       name.starts_with("--") ? did_you_mean(name, all_names(command)) : "");
   }
   std::vector<std::string> names;
   for (const CLI::App* other : subcommands(command)) names.push_back(other->get_name());
@@ -175,7 +225,8 @@ std::string explain_usage_error(const CLI::App& program, const CLI::ParseError& 
   const CLI::App* command = &program;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   const std::vector<std::string> left = program.remaining(true);
-  const std::string reason = left.empty() ? error.what() : unexpected(*command, left.front());
+  const std::string reason =
+      left.empty() ? explained(*command, error) : unexpected(*command, left.front());
   return fmt::format("{}; see '{} --help'", reason, full_name(*command));
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -75,8 +77,8 @@ void add_dataset_options(CLI::App& command, DatasetSpec& spec) {
   command
       .add_flag_function(
           "--shuffle,!--no-shuffle", [&spec](std::int64_t count) { spec.shuffle = count > 0; },
-          "Take examples in an order drawn with --seed, or in the dataset's (a --task that takes "
-          "some of them shuffles, anything else does not)")
+          "Take examples in an order drawn with --seed, or in the dataset's (default: only "
+          "with --task on a subset)")
       ->group(dataset_group);
   group.each(
       "--column", [&spec](const std::string& text) { set_column(spec.options, text); },
@@ -99,17 +101,20 @@ void add_dataset_options(CLI::App& command, DatasetSpec& spec) {
 
 void add_input_options(CLI::App& command, InputSpec& spec, const std::string& data_names) {
   OptionGroup first(command, main_group);
+  constexpr std::array of_picked = {"eval", "debug", "diagnose", "layers"};
+  const bool picks = std::ranges::count(of_picked, command.get_name()) > 0;
   first.each(
       "--samples", [&spec](const std::string& text) { spec.samples = parse_samples(text); },
-      fmt::format("How many samples to run, or all (default: {}; of a file, all)",
-                  spec.default_samples),
+      fmt::format("How many samples to run, or all (default: {}; of a file, all{})",
+                  spec.default_samples, picks ? "; of made-up images, 12" : ""),
       "N");
   first.add(data_names, spec.data,
             "Real inputs: an .npz with an array for each input, its leading axis the samples, or "
             "a folder with an .npz for each sample",
             "PATH");
   add_dataset_options(command, spec.dataset);
-  first.each(
+  OptionGroup group(command, "Inputs");
+  group.each(
       "--shape",
       [&spec](const std::string& text) {
         const auto [name, shape] = parse_input_shape(text);
@@ -118,7 +123,6 @@ void add_input_options(CLI::App& command, InputSpec& spec, const std::string& da
       "Shape of an input, as in ids=1x128; the only input needs no name; repeatable",
       "[NAME=]DIMS");
 
-  OptionGroup group(command, "Inputs");
   group.add("--sample-index", spec.sample_index, "Run only sample N, counting from 0", "N")
       ->check(at_least(0));
   group.add("--seed", spec.seed, "Seed of random inputs, and of --shuffle", "N");
@@ -150,12 +154,13 @@ void add_input_options(CLI::App& command, InputSpec& spec, const std::string& da
 void add_text_options(CLI::App& command, TextInput& text) {
   OptionGroup group(command, "Inputs");
   group.add("--text", text.file, "A text that a decoder is fed, UTF-8", "FILE");
-  group.add("--tokenizer", text.tokenizer,
-            "Of --text: tokenizer.json, or the folder that has it (default: beside the model)",
-            "PATH");
+  group.add(
+      "--tokenizer", text.tokenizer,
+      "Tokenizer for --text: tokenizer.json, or the folder that has it (default: beside the model)",
+      "PATH");
   group
       .add("--block-length", text.block_length,
-           "Of --text: tokens of a block, with nothing before them", "N")
+           "Tokens of a block of --text, with nothing before them", "N")
       ->check(at_least(2));
 }
 

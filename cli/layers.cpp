@@ -94,6 +94,9 @@ int run_layers(LayersCommand& options) {
   require_writable(options.output);
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   read_text_input(options.text, resolved.model, options.models.id.python, options.input);
+  if (options.models.host.watch == HostWatch::operators &&
+      !is_host_source(resolve_reference(options.models, resolved).string()))
+    throw Error("[layers] --ops: the reference is no PyTorch model; leave it out");
   const bool recorded = model_format(resolved.model) == ModelFormat::recorded;
   DetailRecord detail;
   const LayersOptions layers{.reference = resolve_reference(options.models, resolved),
@@ -119,8 +122,6 @@ int run_layers(LayersCommand& options) {
   std::ranges::copy(validated.run.settings, std::back_inserter(subject.run.settings));
   subject.run.interrupted = result.interrupted;
   describe_host(subject.run, result.versions);
-  if (!options.runtime.optimize.empty())
-    subject.run.settings.emplace_back("optimize", options.runtime.optimize);
   const bool full = output_format(options.output) == "md";
   write_result(
       options.output, describe_layers(subject, result, full),

@@ -35,9 +35,9 @@ CLI::Option* add_model_options(CLI::App& command, ModelOptions& options,
   OptionGroup group(command, main_group);
   auto* model =
       group.add("MODEL,-m,--model" + more_model_names, options.models, model_help, "MODEL");
-  group.add("--reference" + more_reference_names, options.reference,
+  group.add("REFERENCE,--reference" + more_reference_names, options.reference,
             "What it was made from: .onnx, TorchScript .pt, a PyTorch model (FILE.py:FUNCTION, "
-            "hf:ID, timm:NAME, .pt2), or recorded .npz (known for an export and an id)",
+            "hf:ID, timm:NAME, .pt2), or recorded .npz (not needed for an export or a model id)",
             "MODEL");
   return model;
 }
@@ -63,7 +63,7 @@ void add_timeout_option(CLI::App& command, HostOptions& host) {
           [&host](const std::string& text) {
             host.timeout = std::chrono::seconds(std::stoll(text));
           },
-          "Give a Python model up when it is silent for so long (default: 300)", "SECONDS")
+          "Stop waiting for a Python model that is silent this long (default: 300)", "SECONDS")
       ->check(at_least(1));
 }
 
@@ -80,7 +80,7 @@ std::vector<Tensor> first_sample(const std::filesystem::path& data) {
 void add_host_options(CLI::App& command, ModelOptions& options) {
   OptionGroup(command, "Models by id")
       .add("--reference-model", options.reference_model,
-           "The model that the --reference is a file of weights (.pth) of: FILE.py:CLASS", "MODEL");
+           "Model class for a --reference that is a weights file (.pth): FILE.py:CLASS", "MODEL");
   add_timeout_option(command, options.host);
 }
 
@@ -88,7 +88,7 @@ void add_operators_option(CLI::App& command, HostOptions& host) {
   OptionGroup(command, "Models by id")
       .each_flag(
           "--ops", [&host] { host.watch = HostWatch::operators; },
-          "Of a PyTorch model: show every operator, not only the modules without children");
+          "Compare every operator, not only leaf modules (PyTorch)");
 }
 
 void add_live_model_options(CLI::App& command, ModelIdOptions& id, HostOptions& host) {
@@ -146,7 +146,7 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
       "all)",
       {"off", "basic", "extended", "all"});
   group.flag("--exact", options.exact,
-             "Integer products as the model says, whatever the CPU: no kernel that saturates, "
+             "Compute integer products exactly, on every CPU: no kernel that saturates, "
              "no optimisation between quantizers");
   add_threads_option(command, options.threads);
 }
@@ -204,11 +204,15 @@ RunDescription describe_run(const std::string& command, const ResolvedModel& can
     });
   };
   const bool onnx = has_format(ModelFormat::onnx);
-  return {.command = command,
-          .candidate = candidate.name,
-          .reference = display_name(reference),
-          .device = onnx ? runtime.provider : "",
-          .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
+  RunDescription run{
+      .command = command,
+      .candidate = candidate.name,
+      .reference = display_name(reference),
+      .device = onnx ? runtime.provider : "",
+      .runtimes = {.onnxruntime = onnx, .torch = has_format(ModelFormat::torchscript)}};
+  if (runtime.exact) run.settings.emplace_back("arithmetic", std::string("exact"));
+  if (!runtime.optimize.empty()) run.settings.emplace_back("optimize", runtime.optimize);
+  return run;
 }
 
 void describe_placement(RunDescription& run, const Model& model, const RuntimeOptions& runtime,

@@ -90,7 +90,7 @@ TEST_P(Baselines, that_cannot_be_read_end_the_run_in_one_line) {
     EXPECT_THAT(outcome.err, HasSubstr(reason));
     EXPECT_THAT(outcome.err, HasSubstr("--update-baseline writes one"));
   };
-  expect("there is no such file");
+  expect("no such file or folder");
   std::ofstream(file) << "{";
   expect("is no baseline (parse error");
   write_json(file, {{"vernier_baseline", 2}});

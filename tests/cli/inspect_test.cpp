@@ -95,7 +95,7 @@ TEST(InspectCommand, what_cannot_be_read_is_an_error) {
   expect_error(run_vernier({"inspect", folder / "none.onnx"}), "no such file or folder");
   expect_error(
       run_vernier({"inspect", mnist + "mnist_inputs.npz", "--tensors", "--sample-index", "64"}),
-      "holds 64 samples, sample 64 was asked for");
+      "holds 64 samples, number 64 was asked for");
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ TEST_F(Zoo, a_row_that_cannot_be_measured_is_a_row_and_is_tried_again) {
               HasSubstr(R"({"subject":"cnn lost","group":"model","metric":"eval","value":"nan",)"
                         R"("limit":null,"kind":"unmeasured","text":"model cnn lost: )"));
   EXPECT_EQ(states(result["rows"]), "measured failed failed measured");
-  EXPECT_THAT(result["rows"][1]["failures"][0], HasSubstr("none.onnx: there is no such file"));
+  EXPECT_THAT(result["rows"][1]["failures"][0], HasSubstr("none.onnx: no such file or folder"));
   EXPECT_THAT(result["rows"][2]["failures"][0], HasSubstr("damaged.onnx"));
   EXPECT_THAT(outcome.err, HasSubstr("[zoo] cnn damaged: ERROR"));
   fs::copy_file(path("mnist_cnn.onnx"), path("none.onnx"));

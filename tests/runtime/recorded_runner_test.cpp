@@ -54,7 +54,7 @@ TEST_F(RecordedRunnerTest, a_sample_that_was_not_recorded_is_an_error) {
   RecordedRunner runner(write_npz(folder_ / "a.npz", {ramp("y", {1, 2})}));
   runner.run();
   EXPECT_THAT([&] { runner.run(); },
-              ThrowsMessage<Error>(HasSubstr("holds 1 samples, sample 1 was asked for; record more "
+              ThrowsMessage<Error>(HasSubstr("holds 1 sample, number 1 was asked for; record more "
                                              "or pass --samples 1")));
 }
 

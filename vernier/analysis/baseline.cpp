@@ -126,7 +126,7 @@ Baseline baseline_of(const TaskResult& result) {
 }
 
 Baseline read_baseline(const fs::path& path, std::span<const std::string> metrics) {
-  if (!fs::exists(path)) fail(path, "there is no such file");
+  if (!fs::exists(path)) fail(path, "no such file or folder");
   Baseline baseline;
   try {
     const Json json = parse_json<Json>(as_text(read_file(path, "baseline")));

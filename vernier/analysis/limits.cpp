@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "vernier/close_names.h"
 #include "vernier/error.h"
 #include "vernier/tensor/name_pattern.h"
 #include "vernier/tensor/parse_number.h"
@@ -26,10 +27,54 @@ constexpr std::array<Operator, 4> operators = {{{">=", Fails::at_or_above},
                                                 {">", Fails::above},
                                                 {"<", Fails::below}}};
 
-[[noreturn]] void reject(std::string_view text, const std::string& reason) {
-  throw Error(fmt::format(
-      "[fail-if] '{}': {}; write METRIC>VALUE or TENSOR:METRIC<VALUE, as in 'max_abs_diff>1e-3'",
-      text, reason));
+[[noreturn]] void reject(std::string_view text, const std::string& reason,
+                         const std::string& example = "max_abs_diff>1e-3") {
+  throw Error(
+      fmt::format("[fail-if] '{}': {}; write METRIC>VALUE or TENSOR:METRIC<VALUE, as in '{}'", text,
+                  reason, example));
+}
+
+// A limit on the metric, in the direction in which it can fail.
+std::string example_of(const std::string& metric) {
+  return metric + (better_of(metric) == Better::higher ? "<30" : ">1e-3");
+}
+
+// Without the metrics that are statistics of another one.
+std::vector<std::string> base_names(std::span<const std::string> metrics) {
+  std::vector<std::string> names;
+  for (const std::string& metric : metrics) {
+    const std::string base = metric.substr(0, metric.rfind('_'));
+    const bool is_statistic = base != metric && std::ranges::count(metrics, base + "_mean") > 0 &&
+                              std::ranges::count(metrics, base) > 0;
+    if (!is_statistic) names.push_back(metric);
+  }
+  return names;
+}
+
+// "no metric 'sqnrdb'; did you mean sqnr_db?"
+std::string unknown_metric(const std::string& metric, std::span<const std::string> metrics) {
+  const std::vector<std::string> names = base_names(metrics);
+  std::vector<std::string> close = close_names(metric, names);
+  if (close.empty()) close = close_names(metric, metrics);
+  if (!close.empty())
+    return fmt::format("no metric '{}'; did you mean {}?", metric, fmt::join(close, ", "));
+  return fmt::format(
+      "no metric '{}'; there are {}{}", metric, fmt::join(names, ", "),
+      names.size() < metrics.size() ? ", and each with _mean, _std, _min or _max" : "");
+}
+
+// "no tensor 'logit'; did you mean logits?"
+std::string unknown_tensor(const std::string& name, std::span<const std::string> tensors) {
+  std::vector<std::string> names(tensors.begin(), tensors.end());
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  if (const auto close = close_names(name, names); !close.empty())
+    return fmt::format("no tensor '{}'; did you mean {}?", name, fmt::join(close, ", "));
+  constexpr std::size_t most_shown = 3;
+  const std::size_t shown = std::min(most_shown, names.size());
+  return fmt::format("no tensor '{}' among {}{}; fix the name or the glob", name,
+                     fmt::join(std::span(names).first(shown), ", "),
+                     names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -67,7 +112,7 @@ Limit parse_limit(std::string_view text) {
 Limit parse_limit(std::string_view text, std::span<const std::string> metrics) {
   Limit limit = parse_limit(text);
   if (std::ranges::find(metrics, limit.metric) == metrics.end())
-    reject(text, fmt::format("no metric '{}' among {}", limit.metric, fmt::join(metrics, ", ")));
+    reject(text, unknown_metric(limit.metric, metrics), example_of(metrics.front()));
   return limit;
 }
 
@@ -131,8 +176,8 @@ void require_tensors(std::span<const Limit> limits, std::span<const std::string>
       throw Error(
           fmt::format("[fail-if] '{}': there is no tensor to compare", format_limit(limit)));
     if (std::ranges::none_of(tensors, [&](const auto& name) { return applies_to(limit, name); }))
-      throw Error(fmt::format("[fail-if] '{}': no tensor '{}' among {}; fix the name or the glob",
-                              format_limit(limit), limit.tensor, fmt::join(tensors, ", ")));
+      throw Error(fmt::format("[fail-if] '{}': {}", format_limit(limit),
+                              unknown_tensor(limit.tensor, tensors)));
   }
 }
 

@@ -67,17 +67,34 @@ ResolvedModel resolve_folder(const fs::path& folder) {
   return {files.front(), {}, fs::path(files.front()).filename()};
 }
 
+// Whether it is a folder with a model in it, and not with recorded tensors.
+bool holds_model(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return false;
+  const auto is_recorded = [](const auto& entry) { return entry.path().extension() == ".npz"; };
+  return !onnx_files(folder).empty() &&
+         std::ranges::none_of(fs::directory_iterator(folder), is_recorded);
+}
+
 ResolvedModel resolve_id(const std::string& id, const ModelIdOptions& options) {
-  return resolved_export(
-      resolve_model({.source = id, .task = options.task, .python = options.python},
-                    options.rebuild),
-      id);
+  try {
+    return resolved_export(
+        resolve_model({.source = id, .task = options.task, .python = options.python},
+                      options.rebuild),
+        id);
+  } catch (const Error& error) {  // a plain word is more likely a mistyped file than an id
+    const std::string reason = error.what();
+    if (id.find_first_of("/:") != id.npos) throw;
+    throw Error(fmt::format("[model] {}: no such file or folder; as a model id: {}", id, reason));
+  }
 }
 
 }  // namespace
 
 ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
                                      const ModelIdOptions& options) {
+  if (arguments.size() > 1 && std::ranges::count(arguments, arguments.front()) > 1)
+    throw Error(
+        fmt::format("[model] {}: the model is given twice; leave one out", arguments.front()));
   if (arguments.size() > 1) refuse_composite("-m", arguments);
   const std::string argument = without_role(arguments.front());
   const fs::path path = argument;
@@ -89,7 +106,7 @@ ResolvedModel resolve_model_argument(const std::vector<std::string>& arguments,
 fs::path resolve_reference(const std::string& named, const ResolvedModel& model) {
   if (const auto config = named.empty() ? std::nullopt : read_genai_config(named))
     return config->model;
-  if (!named.empty()) return named;
+  if (!named.empty()) return holds_model(named) ? resolve_folder(named).model : fs::path(named);
   if (!model.reference.empty()) return model.reference;
   throw Error(
       fmt::format("[model] {}: no reference; pass --reference MODEL.pt, MODEL.onnx or TENSORS.npz",
@@ -130,7 +147,7 @@ fs::path preprocessing_of_model(const std::string& model, const ModelIdOptions& 
   else if (is_export_source(model))
     beside = resolve_id(model, options).model;
   else if (!fs::exists(model))
-    throw Error(fmt::format("[model] {}: no such file", model));
+    throw Error(fmt::format("[model] {}: no such file or folder", model));
   if (const auto found = find_preprocessing(beside)) return *found;
   throw Error(
       fmt::format("[model] {}: has neither preprocessor_config.json nor a sidecar that says how "

@@ -39,7 +39,7 @@ std::vector<std::string> npy_names(const fs::path& folder) {
 
 Arrays open_arrays(const fs::path& path) {
   if (!fs::exists(path))
-    throw Error(fmt::format("[arrays] {}: no such file or folder; check the path", path.string()));
+    throw Error(fmt::format("[arrays] {}: no such file or folder", path.string()));
   if (fs::is_directory(path)) {
     std::vector<std::string> names = npy_names(path);
     if (names.empty())

@@ -72,7 +72,7 @@ DrawRange range_of(const TensorSpec& input, const RandomOptions& options) {
     if (options.distribution == Distribution::normal)
       throw Error(fmt::format(
           "[inputs] '{}': a normal distribution has no range; leave out --input-range {}=... or "
-          "--input-dist normal",
+          "--inputs normal",
           input.name, input.name));
     require_float_range(input, given->second);
   }

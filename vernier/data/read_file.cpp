@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <system_error>
 
 #include "vernier/error.h"
 #include "vernier/tensor/inflate_limit.h"
@@ -13,6 +14,8 @@ namespace vernier {
 std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_view operation) {
   std::error_code failure;
   const auto size = std::filesystem::file_size(path, failure);
+  if (failure == std::errc::no_such_file_or_directory)
+    throw Error(fmt::format("[{}] {}: no such file or folder", operation, path.string()));
   if (failure) throw Error(fmt::format("[{}] {}: {}", operation, path.string(), failure.message()));
   std::vector<std::byte> bytes(size);
   std::ifstream file(path, std::ios::binary);

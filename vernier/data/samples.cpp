@@ -49,9 +49,9 @@ std::unique_ptr<Samples> select_samples(std::unique_ptr<Samples> all, std::int64
                                         std::int64_t count) {
   if (first < 0 || count < 0 || first > all->size() || count > all->size() - first)
     throw Error(
-        fmt::format("[inputs] {} samples from number {} were asked for, there are {}; pass "
-                    "a smaller --samples or --sample-index",
-                    count, first, all->size()));
+        fmt::format("[inputs] {} samples available, {} requested{}; pass a smaller --samples or "
+                    "--sample-index",
+                    all->size(), count, first > 0 ? fmt::format(" from number {}", first) : ""));
   Samples& samples = *all;
   return std::make_unique<SampleWindow>(samples, first, count, std::move(all));
 }

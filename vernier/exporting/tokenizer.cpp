@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 Tokenizer::Tokenizer(const fs::path& path, const std::string& python)
     : path_(fs::is_directory(path) ? path / "tokenizer.json" : path) {
   if (!fs::is_regular_file(path_))
-    throw Error(fmt::format("[text] --tokenizer {}: there is no such file; give a tokenizer.json",
+    throw Error(fmt::format("[text] --tokenizer {}: no such file or folder; give a tokenizer.json",
                             path_.string()));
   python_ = find_python_with("tokenizers", "[text]", python);
 }
@@ -38,7 +38,7 @@ std::string Tokenizer::run(std::vector<std::string> arguments, const std::string
 
 std::vector<std::int64_t> Tokenizer::encode(const fs::path& text) const {
   if (!fs::is_regular_file(text))
-    throw Error(fmt::format("[text] --text {}: there is no such file", text.string()));
+    throw Error(fmt::format("[text] --text {}: no such file or folder", text.string()));
   std::istringstream numbers(run({"encode", path_.string(), text.string()}, text.string()));
   std::vector<std::int64_t> ids;
   for (std::int64_t id = 0; numbers >> id;) ids.push_back(id);

@@ -45,12 +45,13 @@ std::string remedy(const RecordedActivity& activity, int signal) {
                                          : "replace that node, feed other inputs");
 }
 
-// " while ONNX Runtime ran model.onnx"
+// " while ONNX Runtime was running model.onnx"
 std::string circumstance(const ActivityPage& page) {
   const auto activity = last_activity(page);
   if (!activity) return "";
-  return fmt::format(" while {} {} {}", library_name(activity->code),
-                     activity->work == ForeignWork::loading ? "loaded" : "ran", activity->model);
+  return fmt::format(" while {} was {} {}", library_name(activity->code),
+                     activity->work == ForeignWork::loading ? "loading" : "running",
+                     activity->model);
 }
 
 }  // namespace

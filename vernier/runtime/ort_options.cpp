@@ -38,9 +38,10 @@ void append_provider(Ort::SessionOptions& session, const OrtOptions& options) {
   try {
     session.AppendExecutionProvider(name, settings);
   } catch (const Ort::Exception& error) {
+    const std::string reason = error.what();
     throw ort_error(fmt::format("execution provider '{}' is in this build but cannot be used",
                                 options.provider),
-                    error.what());
+                    reason.substr(0, reason.find(". ")));
   }
 }
 
@@ -66,8 +67,10 @@ std::string provider_name(std::string provider) {
 }
 
 int threads_of_each(int threads, int models_at_once) {
-  if (models_at_once <= 1) return threads;
-  const int all = threads > 0 ? threads : static_cast<int>(std::thread::hardware_concurrency());
+  // More threads than cores spin for a core, and hardly any of them runs.
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (models_at_once <= 1) return std::min(threads, cores);
+  const int all = threads > 0 ? std::min(threads, cores) : cores;
   return std::max(1, all / models_at_once);
 }
 
@@ -96,6 +99,16 @@ Ort::SessionOptions session_options(const OrtOptions& options, Optimization leve
   if (options.watch.intermediates()) session.DisableMemPattern();
   append_provider(session, options);
   return session;
+}
+
+bool can_be_used(const std::string& provider) {
+  try {
+    Ort::SessionOptions session;
+    append_provider(session, {.provider = provider});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::vector<std::string> available_providers() {

@@ -52,6 +52,8 @@ int threads_of_each(int threads, int models_at_once);
 
 // The execution providers in the loaded ONNX Runtime: "cpu", "cuda", ...
 std::vector<std::string> available_providers();
+// Whether a session can be made for one of these: its libraries may be missing.
+bool can_be_used(const std::string& provider);
 
 // Throws Error unless the loaded ONNX Runtime has the provider.
 void require_provider(const std::string& provider);

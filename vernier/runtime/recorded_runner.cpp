@@ -50,9 +50,9 @@ std::vector<WatchedTensor> RecordedRunner::watched() const {
 std::vector<Tensor> RecordedRunner::run(std::span<const Tensor>, const Observer& observer) {
   if (next_ < 0 || next_ >= size_)
     throw Error(
-        fmt::format("[recorded] {}: holds {} samples, sample {} was asked for; record more "
+        fmt::format("[recorded] {}: holds {} sample{}, number {} was asked for; record more "
                     "or pass --samples {}",
-                    archive_.subject(), size_, next_, size_));
+                    archive_.subject(), size_, size_ == 1 ? "" : "s", next_, size_));
   std::vector<Tensor> results(outputs_.size());
   for (const std::string& name : archive_.names()) {
     const auto output = std::ranges::find(outputs_, name, &TensorSpec::name);

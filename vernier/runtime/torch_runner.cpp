@@ -54,7 +54,7 @@ TorchOptions with_sidecar(TorchOptions options) {
 
 std::unique_ptr<Runner> open_torch_runner(const TorchOptions& options) {
   if (!fs::is_regular_file(options.path))
-    throw Error(fmt::format("[torch] {}: no such file", options.path.string()));
+    throw Error(fmt::format("[torch] {}: no such file or folder", options.path.string()));
   if (options.precision != DType::f32 && options.precision != DType::f64)
     throw Error(fmt::format("[torch] precision {}: expected float32 or float64",
                             dtype_name(options.precision)));

@@ -31,6 +31,9 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view opera
   const auto cannot_open = [&](const char* reason) {
     return Error(fmt::format("[{}] {}: cannot open: {}", operation, path.string(), reason));
   };
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown))
+    throw Error(fmt::format("[{}] {}: no such file or folder", operation, path.string()));
   // O_NONBLOCK: a pipe is opened without waiting for a writer, and then refused.
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status {};

@@ -20,12 +20,16 @@ zip_t* open_archive(const std::filesystem::path& path) {
   require_file("[npz]", path);
   int code = 0;
   if (zip_t* archive = zip_open(path.c_str(), ZIP_RDONLY, &code)) return archive;
-  if (code == ZIP_ER_NOENT) throw Error(fmt::format("[npz] {}: no such file", path.string()));
+  if (code == ZIP_ER_NOENT)
+    throw Error(fmt::format("[npz] {}: no such file or folder", path.string()));
   zip_error_t error;
   zip_error_init_with_code(&error, code);
   const std::string reason = zip_error_strerror(&error);
   zip_error_fini(&error);
-  throw Error(fmt::format("[npz] {}: expected a zip archive, found: {}", path.string(), reason));
+  if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
+    throw Error(
+        fmt::format("[npz] {}: is not an .npz, or was cut off; save it again", path.string()));
+  throw Error(fmt::format("[npz] {}: cannot be read: {}", path.string(), reason));
 }
 
 // The reason why a member cannot be read; empty if it can. Its sizes must fit the file's size.

@@ -133,7 +133,7 @@ void ZooPlanner::add_model(const std::string& name, const std::string& model,
                           .python = value_of(options, "python")})
                .onnx.parent_path();
   } else if (!fs::exists(file)) {
-    throw Error(fmt::format("[zoo] {} {}: there is no such file", name, model));
+    throw Error(fmt::format("[zoo] {} {}: no such file or folder", name, model));
   }
   plan.facts.emplace_back(name, content(file));
   if (fs::is_directory(file)) return;
