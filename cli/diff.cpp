@@ -77,7 +77,8 @@ void add_diff(CLI::App& program, int& exit_code) {
       "The candidate's array that an array of the reference is compared with; repeatable",
       "REFERENCE=CANDIDATE");
   main.add("--samples-axis", options->samples_axis,
-           "0: the leading axis is samples; show mean, std, min and max over them")
+           "Compare sample by sample along this axis, and show mean, std, min and max; only 0, the "
+           "leading axis, can be")
       ->check(CLI::IsMember({0}));
   main.add("--top", options->top, "Show only the N worst arrays, the worst first", "N")
       ->check(at_least(1));

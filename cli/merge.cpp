@@ -167,8 +167,7 @@ int run_merge(const MergeCommand& options) {
 
 void add_merge(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<MergeCommand>();
-  auto* command =
-      program.add_subcommand("merge", "Make the result of parts that were measured with --shard");
+  auto* command = program.add_subcommand("merge", "Combine parts that were measured with --shard");
   command->add_option("PART", options->parts, "The parts, in any order")
       ->required()
       ->type_name("PART.vpart")

@@ -100,8 +100,8 @@ PartHeader header_of(const CLI::App& command, const Measured& measured) {
 void require_part_file(const std::string& file) {
   if (!file.ends_with(part_ending))
     throw Error(
-        fmt::format("[shard] -o {}: a part is no result yet; write it to a file that ends in "
-                    "{} and put the parts together with vernier merge",
+        fmt::format("[shard] -o {}: a part is not a result; write it to a file that ends in "
+                    "{} and combine parts with vernier merge",
                     file.empty() ? "is missing" : file, part_ending));
 }
 
@@ -121,8 +121,7 @@ void add_checkpoint_option(CLI::App& command, PartOptions& options) {
   options.command = &command;
   OptionGroup(command, "Parts")
       .add("--checkpoint", options.checkpoint,
-           "Keep what is measured of each sample here: the same command goes on from there",
-           "FOLDER");
+           "Keep what is measured of each sample here: the same command resumes from it", "FOLDER");
 }
 
 bool is_part_argument(const std::string& argument) {
@@ -132,9 +131,8 @@ bool is_part_argument(const std::string& argument) {
 
 void refuse_parts(const PartOptions& options) {
   if (options.shard.empty() && options.checkpoint.empty()) return;
-  throw Error(
-      fmt::format("[{}] this is measured in one piece alone; leave out --shard and --checkpoint",
-                  options.command->get_name()));
+  throw Error(fmt::format("[{}] --shard and --checkpoint are not supported here; leave them out",
+                          options.command->get_name()));
 }
 
 MeasuredParts::MeasuredParts(const PartOptions& options, const OutputOptions& output,

@@ -352,8 +352,7 @@ int run_zoo(ZooCommand& options) {
 void add_zoo(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<ZooCommand>();
   options->program = &program;
-  auto* command = program.add_subcommand(
-      "zoo", "Measure many models, and show what changed since the last run");
+  auto* command = program.add_subcommand("zoo", "Measure many models, and show what changed");
   OptionGroup main(*command, main_group);
   main.add("ZOO", options->file, "The models and what is asked of them: docs/scale.md", "ZOO.json")
       ->required();

@@ -5,6 +5,10 @@
 #   examples/cluster/parallel.sh 4 zoo.html zoo zoo.json
 # OPTIONS are parallel's own: OPTIONS='--sshlogin a,b' measures on several machines that see these files.
 set -eu
+if [ $# -lt 3 ]; then
+  echo "usage: $0 PARTS RESULT COMMAND..." >&2
+  exit 2
+fi
 parts=$1 result=$2 command=$3
 shift 2
 vernier=${VERNIER:-vernier}

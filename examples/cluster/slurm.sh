@@ -5,6 +5,10 @@
 # An array job measures part N of PARTS in each task, and a job that waits for all of them merges. A task
 # that was preempted or killed is started again by Slurm (--requeue) and goes on from its checkpoint.
 set -eu
+if [ $# -lt 3 ]; then
+  echo "usage: $0 PARTS RESULT COMMAND..." >&2
+  exit 2
+fi
 parts=$1 result=$2 command=$3
 shift 2
 vernier=${VERNIER:-vernier}

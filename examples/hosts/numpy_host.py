@@ -12,6 +12,8 @@ import sys
 
 import numpy as np
 
+if len(sys.argv) != 2 or "VERNIER_HOST_SOCKET" not in os.environ:
+    sys.exit("usage: vernier layers MODEL --reference 'host:python3 numpy_host.py WEIGHTS.npz'")
 connection = socket.socket(fileno=int(os.environ["VERNIER_HOST_SOCKET"]))
 requests = connection.makefile("rb")
 weights = dict(np.load(sys.argv[1]))

@@ -151,7 +151,7 @@ TEST_F(Score, what_cannot_be_scored_is_a_one_line_error) {
   write_text("a.txt", "a\n");
   write_text("b.txt", "a\nb\n");
   write_text("latin1.txt", "\xe9\n");
-  expect_error(score({"bleu", "a.txt", "b.txt"}), "1 predictions for 2 targets");
+  expect_error(score({"bleu", "a.txt", "b.txt"}), "predictions: 1, targets: 2");
   expect_error(score({"bleu", "latin1.txt", "a.txt"}), "not UTF-8");
   expect_error(score({"bleu", "a.txt", "nowhere.txt"}), "nowhere.txt");
 }

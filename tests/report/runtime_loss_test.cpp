@@ -36,10 +36,11 @@ TEST(RuntimeLoss, what_is_too_little_is_not_told) {
 TEST(RuntimeLoss, without_a_remedy_the_operator_is_named_and_what_did_not_help) {
   EXPECT_THAT(runtime_loss_text({.db = 6.25}), Not(HasSubstr("x64quantprecision")));
   RuntimeLoss loss = lossy(std::nullopt);
-  EXPECT_EQ(runtime_loss_text(loss),
-            "6.2 dB are lost in how ONNX Runtime runs it here, not in the file, first at attention "
-            "(QLinearSoftmax), and session.x64quantprecision=1 does not give them back; eval "
-            "--stages names the optimisation");
+  EXPECT_EQ(
+      runtime_loss_text(loss),
+      "6.2 dB are lost in this ONNX Runtime's arithmetic, not in the file, first at attention "
+      "(QLinearSoftmax), and session.x64quantprecision=1 does not recover them; eval "
+      "--stages names the optimisation");
   loss.has_stages = true;
   EXPECT_THAT(runtime_loss_text(loss), Not(HasSubstr("--stages")));
 }
@@ -55,7 +56,7 @@ TEST(RuntimeLoss, a_session_option_comes_with_the_code_that_sets_it) {
   EXPECT_THAT(text, HasSubstr("AddConfigEntry(\"session.qdq_matmulnbits_accuracy_level\", \"1\") "
                               "in C++"));
   EXPECT_THAT(runtime_loss_text(lossy(RuntimeRemedy{RuntimeRemedy::Kind::x64_precision, {}, 30})),
-              EndsWith("session.x64quantprecision=1 give them back"));
+              EndsWith("session.x64quantprecision=1 recovers them"));
 }
 
 TEST(RuntimeLoss, a_node_to_keep_in_float_comes_with_its_command) {

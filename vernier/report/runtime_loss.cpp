@@ -84,12 +84,12 @@ std::string runtime_loss_text(const RuntimeLoss& loss) {
   if (is_of_kernels(loss.db, loss.why))
     return fmt::format(
         "{:.1f} dB are lost in this CPU's integer kernels, not in the file{}; reduce_range, uint8 "
-        "weights or session.x64quantprecision=1 give them back",
+        "weights or session.x64quantprecision=1 recovers them",
         *loss.db, place);
   std::string text = fmt::format(
-      "{:.1f} dB are lost in how ONNX Runtime runs it here, not in the file{}", *loss.db, place);
+      "{:.1f} dB are lost in this ONNX Runtime's arithmetic, not in the file{}", *loss.db, place);
   if (why.remedy) return text + remedy_sentence(why, loss);
-  if (why.precise_db) text += ", and session.x64quantprecision=1 does not give them back";
+  if (why.precise_db) text += ", and session.x64quantprecision=1 does not recover them";
   if (!loss.has_stages) text += "; eval --stages names the optimisation";
   return text;
 }

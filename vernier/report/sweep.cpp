@@ -53,8 +53,8 @@ Document describe_sweep(const RunDescription& run, const SweepResult& result) {
     table.rows.push_back(std::move(cells));
   }
   table.note = fmt::format(
-      "on {}; latency: median of alternating runs, 1 is the float model; *: no other row is as "
-      "small, as fast and as close",
+      "on {}; latency: median of alternating runs, 1 is the float model; *: "
+      "Pareto-optimal in size, latency and error",
       format_count(result.held_back_samples, "held-back sample"));
   std::vector<Block> blocks = {std::move(table)};
   for (const SweepRow& row : result.rows)

@@ -77,7 +77,7 @@ std::string arithmetic_text(const TextGenerationResult& result) {
 }
 
 Table worst_table(const TextGenerationResult& result, const TextPassages& passages) {
-  Table table{.title = "Where the candidate says something else",
+  Table table{.title = "Where predictions differ",
               .columns = {{"KL"},
                           {"block"},
                           {"token"},

@@ -55,8 +55,7 @@ Table curve_table(const TuneSubject& subject, const TuneResult& result) {
   for (const CurvePoint& point : result.curve)
     table.rows.push_back({std::to_string(point.kept_nodes), value_text(subject, point.value)});
   table.note =
-      "on the samples that the choice was made by; of an SQNR the lower end of its interval, of "
-      "several outputs the worst";
+      "on the samples that the choice was made by; SQNR: lower end of the interval; worst output";
   return table;
 }
 

@@ -41,29 +41,31 @@ constexpr std::array table = {
     Explanation{"other-output-shape", runs, warning, "An output has another shape than it declares",
                 "A run gives an output of another rank, or of another size along an axis of fixed "
                 "size, than the model declares for it.",
-                "Who trusts the declaration reads the wrong elements, or past the end.",
+                "Code that trusts the declared shape reads the wrong elements, or past the end.",
                 "Correct the declared shape, or the layer that gives another one."},
     Explanation{
         "failed-run", runs, error, "A run on generated inputs fails",
         "The model loads, but a run on inputs of the declared shapes and types ends with an error.",
-        "What the model declares of its inputs is not what it can take.",
+        "The model does not accept the inputs it declares.",
         "Look at the node that is named: a size that was traced as a constant is the usual cause."},
     Explanation{
         "crashed-run", runs, error, "ONNX Runtime crashes, or does not end",
         "Loading the model, or a run on inputs of the declared shapes and types, ends the whole "
         "process by a signal, or is not done after a minute.",
-        "Whoever sends such inputs ends the program that serves the model. Kernels that trust that "
-        "sizes fit together, integer divisions without a result and loops without an end do this.",
+        "Whoever sends such inputs ends the program that serves the model. Typical causes: "
+        "kernels that do not check sizes, integer divisions without a result and loops without an "
+        "end.",
         "Look at the node that is named: declare the sizes that it needs, or replace it; or use a "
         "version of ONNX Runtime that refuses them."},
-    Explanation{"not-run", runs, warning, "The model could not be run",
-                "No inputs could be generated: their shapes are not declared, they are no tensors, "
-                "no size that was tried for the dynamic axes runs, or an input is a number (a "
-                "size, a rate) whose value matters. Or there was not enough memory for a run.",
-                "Everything that needs a run was not checked: the verdict is INCONCLUSIVE unless "
-                "something else fails.",
-                "Pass --shape NAME=DIMS with a size that the model takes, or --input-data; where "
-                "memory was short, use a machine with more of it."},
+    Explanation{
+        "not-run", runs, warning, "The model could not be run",
+        "No inputs could be generated: their shapes are not declared, they are not tensors, "
+        "no size that was tried for the dynamic axes runs, or an input is a number (a "
+        "size, a rate) whose value matters. Or there was not enough memory for a run.",
+        "Everything that needs a run was not checked: the verdict is INCONCLUSIVE unless "
+        "something else fails.",
+        "Pass --shape NAME=DIMS with a size that the model takes, or --input-data; where "
+        "memory was short, use a machine with more of it."},
     Explanation{"nondeterministic", runs, error, "Two runs on the same inputs differ",
                 "A second run on the same inputs gives other bytes.",
                 "Results cannot be compared or reproduced; a random operator or an active Dropout "
@@ -85,13 +87,14 @@ constexpr std::array table = {
         "INCONCLUSIVE unless something else fails.",
         "Pass --input-data with inputs that the reference is made for, or compare with another "
         "reference."},
-    Explanation{"frozen-axis", dynamic_axes, error, "An axis is declared dynamic but is not",
-                "A declared dynamic axis fails with every other size that was tried, by itself and "
-                "together with others, or an output does not follow it.",
-                "Who trusts the declaration gets an error or a wrong result in production: the "
-                "size of the example was traced into the graph as a constant.",
-                "Compute sizes from the input's shape (x.shape[0], or -1 in a reshape) and export "
-                "again, or declare the axis with its fixed size."},
+    Explanation{
+        "frozen-axis", dynamic_axes, error, "An axis is declared dynamic but is not",
+        "A declared dynamic axis fails with every other size that was tried, by itself and "
+        "together with others, or an output does not follow it.",
+        "Code that trusts the declared shape gets an error or a wrong result in production: the "
+        "size of the example was traced into the graph as a constant.",
+        "Compute sizes from the input's shape (x.shape[0], or -1 in a reshape) and export "
+        "again, or declare the axis with its fixed size."},
     Explanation{
         "mixed-batch", dynamic_axes, error, "Rows of a batch influence each other",
         "Samples that run together in a batch give other results than each of them alone. In a "
@@ -134,7 +137,7 @@ constexpr std::array table = {
         "Export in eval mode, or feed the noise as an input."},
     Explanation{"nonfinite-constant", numerics, error, "A constant holds NaN or infinity",
                 "A weight or constant holds NaN, or infinity that is no mask. Constants of 0 and "
-                "-inf alone, and single infinities as bounds, are left in peace.",
+                "-inf alone, and single infinities as bounds, are not reported.",
                 "One NaN spreads to every output that depends on it.",
                 "Look for the NaN in the checkpoint; if the model was converted to float16, keep "
                 "this weight in float32."},
@@ -263,7 +266,7 @@ constexpr std::array table = {
     Explanation{
         "unsorted-nodes", structure, warning, "Nodes do not stand in the order of computing",
         "A node reads what a later node writes. ONNX Runtime sorts them by itself.",
-        "ONNX wants them sorted: its checker and other runtimes refuse the model.",
+        "ONNX requires them to be sorted: its checker and other runtimes refuse the model.",
         "Sort the nodes (onnxruntime.quantization.onnx_model.ONNXModel(model).topological_sort()) "
         "and save the model again."},
     Explanation{"repeated-initializer", structure, error, "Two weights have one name",
@@ -336,14 +339,14 @@ constexpr std::array table = {
         "Calibrate again with data that reaches this tensor; set a minimum range."},
     Explanation{"zero-point-range", quantization, error, "A zero point is out of range",
                 "A zero point does not fit its type, is not of the stored numbers' type, or is not "
-                "0 where the format wants 0 (int32 and float8).",
+                "0 where the format requires 0 (int32 and float8).",
                 "Runtimes refuse it or silently wrap it around.",
                 "Quantize again with a current quantizer, or correct the zero point."},
     Explanation{
         "unquantized-operator", quantization, note,
         "An operator stayed in float among quantized ones",
         "A Conv, MatMul or Gemm with a constant weight computes in float between quantized ones.",
-        "It costs speed, and a change of types on both sides. It may well be meant, to keep "
+        "It costs speed, and a change of types on both sides. It may be intentional, to keep "
         "accuracy.",
         "Quantize it too if accuracy allows; otherwise leave it."},
 };

@@ -261,7 +261,7 @@ std::vector<SequencePair> pair_sentences(std::span<const std::string> prediction
   for (const std::vector<std::string>& targets : target_sets) {
     if (predictions.size() != targets.size())
       throw Error(
-          fmt::format("[bleu] {} predictions for {} targets; line i of both must belong together",
+          fmt::format("[bleu] predictions: {}, targets: {}; line i of both must belong together",
                       predictions.size(), targets.size()));
     for (std::size_t i = 0; i < targets.size(); ++i)
       pairs[i].targets.push_back(vocabulary.number(targets[i]));
