@@ -29,8 +29,9 @@ struct NamedFile {
 };
 
 std::string shown_name(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true);
   if (!option.get_snames().empty()) return "-" + option.get_snames().front();
-  return option.get_lnames().empty() ? option.get_name(true) : "--" + option.get_lnames().front();
+  return "--" + option.get_lnames().front();
 }
 
 template <typename Names>

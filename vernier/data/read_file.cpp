@@ -29,7 +29,10 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::string_
 std::vector<std::string> read_lines(const std::filesystem::path& path) {
   require_file("[text]", path);
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(fmt::format("[text] {}: cannot be opened; check the path", path.string()));
+  if (!file)
+    throw Error(
+        fmt::format("[text] {}: {}", path.string(),
+                    std::filesystem::exists(path) ? "cannot be opened" : "no such file or folder"));
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();

@@ -31,8 +31,6 @@ void require_inflatable(const std::string& subject, std::uint64_t compressed, st
 void require_file(const std::string& operation, const std::filesystem::path& path) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
-  if (status.type() == std::filesystem::file_type::not_found)
-    throw Error(fmt::format("{} {}: no such file or folder", operation, path.string()));
   if (!std::filesystem::exists(status) || std::filesystem::is_regular_file(status)) return;
   throw Error(fmt::format("{} {}: is a {}, not a file; copy what it holds into one", operation,
                           path.string(),

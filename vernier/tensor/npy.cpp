@@ -89,6 +89,8 @@ Tensor read_npy(const std::filesystem::path& path) {
   require_file("[npy]", path);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              std::fclose);
+  if (!file && errno == ENOENT)
+    throw Error(fmt::format("[npy] {}: no such file or folder", subject));
   if (!file) throw Error(fmt::format("[npy] {}: cannot open: {}", subject, std::strerror(errno)));
   std::error_code error;
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
