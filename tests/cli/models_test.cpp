@@ -65,7 +65,7 @@ TEST(Models, diff_takes_files_by_position_and_by_name) {
 TEST(Models, a_model_that_is_missing_or_given_twice_is_a_usage_error) {
   for (const char* command : {"eval", "debug", "layers"})
     expect_error(run_vernier({command}), "see 'vernier " + std::string(command) + " --help'");
-  expect_error(run_vernier({"eval", quantized, original}), "unexpected argument");
+  expect_error(run_vernier({"eval", quantized, original, "more"}), "'more'");
 }
 
 TEST(Models, debug_needs_an_onnx_reference) {

@@ -293,7 +293,7 @@ TEST_F(MergeErrors, a_shard_is_a_number_of_a_count_and_goes_to_a_part) {
       expect_error(run_vernier(with(eval, {"--shard", shard, "-o", path("a.vpart")})),
                    "expected NUMBER/COUNT, counted from 1, as in 3/16");
   expect_error(run_vernier(with(eval, {"--shard", "1/2", "-o", path("a.json")})),
-               "a part is no result yet");
+               "a part is not a result");
   expect_error(run_vernier(with(eval, {"--shard", "1/2"})), "-o is missing");
 }
 

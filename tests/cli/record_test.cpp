@@ -171,7 +171,7 @@ TEST_F(Record, nothing_is_written_when_it_cannot_be_done) {
   expect_error(record({write_npz(folder / "r.npz", {ramp("x", {1})})}), "is recorded already");
   expect_error(record({mnist_cnn, "--shape", "input=1x3x28x28"}), "model expects [batch,1,28,28]");
   expect_error(record({mnist_cnn, "--shape", "1x1x28xfour"}),
-               "expected dimensions like 1x3x224x224");
+               "expected dimensions of at least 1, like 1x3x224x224");
   expect_error(record({mnist_cnn, "--shape", "image=1"}),
                "no input 'image'; its inputs are 'input'");
   expect_error(record({mnist_cnn, "--input-range", "0-255"}), "expected LOW:HIGH");
@@ -191,8 +191,8 @@ TEST_F(Record, nothing_is_written_when_it_cannot_be_done) {
 
 TEST_F(Record, more_samples_than_a_file_holds_is_an_error) {
   const std::string data = write_npz(folder / "in.npz", {ramp("input", {5, 1, 28, 28})});
-  expect_error(record({mnist_cnn, "--input-data", data, "--samples", "6"}), "there are 5");
-  expect_error(record({mnist_cnn, "--input-data", data, "--sample-index", "5"}), "there are 5");
+  expect_error(record({mnist_cnn, "--input-data", data, "--samples", "6"}), "5 samples available");
+  expect_error(record({mnist_cnn, "--input-data", data, "--sample-index", "5"}), "5 samples available");
 }
 
 TEST_F(Record, an_output_folder_that_is_not_there_is_named) {

@@ -109,7 +109,7 @@ TEST_F(Repair, a_float_model_and_a_quantized_reference_are_refused) {
 
 TEST_F(Repair, without_data_or_with_too_little_nothing_is_written) {
   expect_error(repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", {}),
-               "give --data or --dataset");
+               "pass --data or --dataset");
   auto few = data;
   few.insert(few.end(), {"--samples", "2"});
   expect_error(repair(mnist + "mnist_cnn.int8.onnx", mnist + "mnist_cnn.onnx", few),
