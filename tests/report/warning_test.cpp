@@ -25,12 +25,13 @@ TEST(WarningReport, long_lists_of_layers_are_cut) {
 
 TEST(WarningReport, counts_are_whole_numbers) {
   EXPECT_EQ(warning_text({.kind = WarningKind::zero_output, .subject = "y"}),
-            "output 'y' of the reference is zero in every sample: agreement says little");
+            "output 'y' of the reference is zero in every sample, so agreement proves little");
   EXPECT_EQ(warning_text({.kind = WarningKind::constant_output, .subject = "y", .value = 2}),
-            "output 'y' and 2 more of the reference are the same in every sample: agreement says "
-            "little");
-  EXPECT_EQ(warning_text({.kind = WarningKind::nan_input, .subject = "x", .value = 12345678}),
-            "sample 12345678: input 'x' already holds NaN");
+            "output 'y' and 2 more of the reference are the same in every sample, so agreement "
+            "proves little");
+  EXPECT_EQ(warning_text({.kind = WarningKind::nonfinite_input, .subject = "x", .value = 12345678}),
+            "input 'x' already holds NaN or infinity in sample 12345678: fix it, or leave the sample "
+            "out");
 }
 
 TEST(WarningReport, axes_of_an_input_are_shown_on_both_sides) {
@@ -47,9 +48,9 @@ TEST(WarningReport, axes_of_an_input_are_shown_on_both_sides) {
 
 TEST(WarningReport, how_many_samples_to_give_is_said_only_if_it_is_known) {
   EXPECT_EQ(warning_text({.kind = WarningKind::few_samples, .value = 8}),
-            "8 samples are few: ranges and figures depend on which they are");
+            "few samples (8): ranges and figures depend on which they are");
   EXPECT_EQ(warning_text({.kind = WarningKind::few_samples, .value = 8, .limit = 32}),
-            "8 samples are few: ranges and figures depend on which they are; give at least 32, "
+            "few samples (8): ranges and figures depend on which they are; give at least 32, "
             "better 128 or more");
 }
 
