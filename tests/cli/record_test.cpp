@@ -192,7 +192,8 @@ TEST_F(Record, nothing_is_written_when_it_cannot_be_done) {
 TEST_F(Record, more_samples_than_a_file_holds_is_an_error) {
   const std::string data = write_npz(folder / "in.npz", {ramp("input", {5, 1, 28, 28})});
   expect_error(record({mnist_cnn, "--input-data", data, "--samples", "6"}), "5 samples available");
-  expect_error(record({mnist_cnn, "--input-data", data, "--sample-index", "5"}), "5 samples available");
+  expect_error(record({mnist_cnn, "--input-data", data, "--sample-index", "5"}),
+               "5 samples available");
 }
 
 TEST_F(Record, an_output_folder_that_is_not_there_is_named) {

@@ -180,6 +180,23 @@ ZooPlan ZooPlanner::plan(const ZooEntry& entry) {
   return plan;
 }
 
+namespace {
+
+// The options of a conversion. Precisions of a model share them: a conversion to float16 is not
+// calibrated, and takes only its own.
+NamedOptions conversion_of(const ZooEntry& entry) {
+  NamedOptions options = entry.convert;
+  const auto precision = options.find("precision");
+  if (precision == options.end() || precision->second != std::vector<std::string>{"fp16"})
+    return options;
+  constexpr std::array of_fp16 = {"precision", "io", "keep-fp32", "convert-all", "threads"};
+  std::erase_if(options,
+                [&](const auto& option) { return std::ranges::count(of_fp16, option.first) == 0; });
+  return options;
+}
+
+}  // namespace
+
 std::vector<std::vector<std::string>> command_lines(const ZooEntry& entry, const ZooPlan& plan,
                                                     const fs::path& result) {
   std::vector<std::vector<std::string>> lines;
@@ -189,7 +206,7 @@ std::vector<std::vector<std::string>> command_lines(const ZooEntry& entry, const
     std::vector<std::string> line = {
         "convert", "--model=" + entry.reference,
         "--output=" + (making_folder(plan) / plan.candidate.filename()).string()};
-    std::ranges::move(arguments_of(entry.convert), std::back_inserter(line));
+    std::ranges::move(arguments_of(conversion_of(entry)), std::back_inserter(line));
     if (!fs::exists(plan.candidate)) lines.push_back(std::move(line));
   }
   std::vector<std::string> line = {entry.command, "--model=" + candidate};
