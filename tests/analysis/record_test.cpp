@@ -154,7 +154,7 @@ TEST_F(RecordTest, a_folder_holds_them_all) {
   EXPECT_THAT(NpzReader(folder_ / "out/000001.npz").names(),
               ElementsAre("x", "sum", "positive", "e", "y", "places"));
   EXPECT_THAT([&] { record_all(branching_model(), *samples, "out"); },
-              ThrowsMessage<Error>(HasSubstr("the folder holds .npz files already")));
+              ThrowsMessage<Error>(HasSubstr("the folder is not empty")));
 }
 
 TEST_F(RecordTest, a_tensor_made_several_times_in_a_sample_is_numbered) {
