@@ -29,9 +29,10 @@ TEST(WarningReport, counts_are_whole_numbers) {
   EXPECT_EQ(warning_text({.kind = WarningKind::constant_output, .subject = "y", .value = 2}),
             "output 'y' and 2 more of the reference are the same in every sample, so agreement "
             "proves little");
-  EXPECT_EQ(warning_text({.kind = WarningKind::nonfinite_input, .subject = "x", .value = 12345678}),
-            "input 'x' already holds NaN or infinity in sample 12345678: fix it, or leave the sample "
-            "out");
+  EXPECT_EQ(
+      warning_text({.kind = WarningKind::nonfinite_input, .subject = "x", .value = 12345678}),
+      "input 'x' already holds NaN or infinity in sample 12345678: fix it, or leave the sample "
+      "out");
 }
 
 TEST(WarningReport, axes_of_an_input_are_shown_on_both_sides) {

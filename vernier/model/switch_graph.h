@@ -20,7 +20,7 @@ struct SwitchList {
   // By label of the stored tensor; dynamic ones by label of the quantizing node.
   std::map<std::string, std::size_t> activations;
   std::map<std::string, std::size_t> weight_switches;  // by name of the weight
-  std::set<std::string> added;             // names of dequantized weights in `weights`
+  std::set<std::string> added;                         // names of dequantized weights in `weights`
   std::set<std::string> computed_weights;  // nodes with a weight that the model quantizes itself
 
   void add_weight(std::string name, Tensor weight) {

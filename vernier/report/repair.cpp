@@ -43,7 +43,8 @@ Document describe_repair(const RepairSubject& subject, const RepairResult& resul
       Paragraph{Cell(conclusion(subject, result), result.model ? Tone::good : Tone::fair)});
   if (result.model && result.unsigned_weights > 0)
     blocks.emplace_back(Paragraph{Cell(storage_text(result))});
-  return report_document({subject.run, warning_texts(result.warnings), &result.verdict}, std::move(blocks));
+  return report_document({subject.run, warning_texts(result.warnings), &result.verdict},
+                         std::move(blocks));
 }
 
 std::string repair_json(const RepairSubject& subject, const RepairResult& result) {

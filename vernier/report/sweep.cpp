@@ -61,7 +61,8 @@ Document describe_sweep(const RunDescription& run, const SweepResult& result) {
     if (!row.failure.empty())
       blocks.emplace_back(
           Paragraph{Cell(fmt::format("{}: {}", row.precision, row.failure), Tone::fair)});
-  return report_document({.run = run, .warnings = warning_texts(result.warnings)}, std::move(blocks));
+  return report_document({.run = run, .warnings = warning_texts(result.warnings)},
+                         std::move(blocks));
 }
 
 std::string sweep_json(const RunDescription& run, const SweepResult& result) {

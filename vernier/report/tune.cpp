@@ -107,7 +107,8 @@ Document describe_tune(const TuneSubject& subject, const TuneResult& result) {
     blocks.emplace_back(Code{fmt::format("{} '{}'", subject.kept_by, fmt::join(result.kept, ","))});
   blocks.emplace_back(
       Paragraph{Cell(conclusion(subject, result), result.reached ? Tone::good : Tone::bad)});
-  return report_document({subject.run, warning_texts(result.warnings), &result.verdict}, std::move(blocks));
+  return report_document({subject.run, warning_texts(result.warnings), &result.verdict},
+                         std::move(blocks));
 }
 
 std::string tune_json(const TuneSubject& subject, const TuneResult& result) {
