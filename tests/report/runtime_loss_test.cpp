@@ -48,7 +48,7 @@ TEST(RuntimeLoss, without_a_remedy_the_operator_is_named_and_what_did_not_help) 
 TEST(RuntimeLoss, a_session_option_comes_with_the_code_that_sets_it) {
   const std::string text =
       runtime_loss_text(lossy(RuntimeRemedy{RuntimeRemedy::Kind::float_products, {}, 29.9}));
-  EXPECT_THAT(text, HasSubstr("; session.qdq_matmulnbits_accuracy_level=1 gives them back (23.75 "
+  EXPECT_THAT(text, HasSubstr("; session.qdq_matmulnbits_accuracy_level=1 recovers them (23.75 "
                               "-> 29.90 dB): "));
   EXPECT_THAT(text,
               HasSubstr("add_session_config_entry(\"session.qdq_matmulnbits_accuracy_level\", "
@@ -63,7 +63,7 @@ TEST(RuntimeLoss, a_node_to_keep_in_float_comes_with_its_command) {
   EXPECT_THAT(
       runtime_loss_text(
           lossy(RuntimeRemedy{RuntimeRemedy::Kind::keep_in_float, {"attention"}, 29.9})),
-      EndsWith("; attention in float gives them back (23.75 -> 29.90 dB): vernier tune q.onnx "
+      EndsWith("; attention in float recovers them (23.75 -> 29.90 dB): vernier tune q.onnx "
                "--reference f.onnx --keep attention -o q.mixed.onnx"));
 }
 

@@ -73,6 +73,7 @@ enum class DoubtKind {
   unproven_structure,  // the same, and what stayed quantized does not explain it
   missing_activation,  // the candidate has fewer activation functions than the reference
   other_node,          // a node differs from the reference's, which synthetic inputs may not show
+  unproven_weight,     // of a layer that was fused, which what follows hardly depends on
   alike_samples,       // the network computes almost the same for all samples
   unknown_inputs,      // synthetic inputs, and nothing tells whether they resemble real ones
   unknown_reference,   // the reference computes NaN or infinity from synthetic inputs

@@ -30,7 +30,7 @@ std::string place_text(const std::optional<InexactOperator>& first, const char* 
 std::string remedy_sentence(const ArithmeticLoss& why, const RuntimeLoss& loss) {
   const RuntimeRemedy& remedy = *why.remedy;
   std::string text =
-      fmt::format("; {} give{} them back ({} -> {} dB)", runtime_remedy_text(remedy),
+      fmt::format("; {} recover{} them ({} -> {} dB)", runtime_remedy_text(remedy),
                   remedy.kind == Kind::keep_in_float && remedy.nodes.size() > 1 ? "" : "s",
                   format_decibels(why.as_run_db), format_decibels(remedy.sqnr_db));
   if (const std::string code = session_code(remedy); !code.empty()) return text + ": " + code;

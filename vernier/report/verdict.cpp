@@ -177,14 +177,13 @@ std::string doubt_text(const Doubt& doubt) {
           "the reference has {:g} activation functions like {}, the candidate {:g}: one may be "
           "lost; vernier layers names it if the tensors have names",
           doubt.limit, doubt.subject, doubt.value);
+    case DoubtKind::unproven_weight:
+      return fmt::format(
+          "weight {} belongs to a layer that was fused; it is not known to be the reference's, and "
+          "the layer behind it hardly depends on it: run layers on the model as it was exported, "
+          "before it was optimised",
+          doubt.subject);
     case DoubtKind::other_node:
-      if (doubt.value != 0)
-        return fmt::format(
-            "weight {} belongs to a layer that was fused; it is not known to be the reference's, "
-            "and "
-            "the layer behind it hardly depends on it: run layers on the model as it was exported, "
-            "before it was optimised",
-            doubt.subject);
       return fmt::format(
           "node {} differs from the reference's node in its place (operator, attribute or "
           "constant), which synthetic inputs may not show: give --dataset or --input-data",

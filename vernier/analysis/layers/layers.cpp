@@ -122,7 +122,7 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
     if (row.compared && element_count(row.reference_shape) == 0) evidence.empty_output = row.layer;
   Verdict verdict = make_verdict({limit}, std::move(failures), evidence);
   if (graphs.unproven_weight.empty()) return verdict;
-  return with_doubt(std::move(verdict), {DoubtKind::other_node, graphs.unproven_weight, 1});
+  return with_doubt(std::move(verdict), {DoubtKind::unproven_weight, graphs.unproven_weight});
 }
 
 // Outputs inherit from the drift origin; without one, an operator behind the last layer differs.
