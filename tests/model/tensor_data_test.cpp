@@ -15,7 +15,6 @@ namespace vernier {
 namespace {
 
 namespace fs = std::filesystem;
-using vernier_onnx::TensorProto;
 
 // A model's folder, and a file beside it that the model must not reach.
 class ExternalDataTest : public testing::Test {

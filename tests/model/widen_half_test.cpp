@@ -9,8 +9,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::TensorProto;
-
 // An input, a weight, a constant and a cast, all in float16.
 Model half_model() {
   GraphBuilder builder;

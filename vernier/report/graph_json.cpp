@@ -11,6 +11,7 @@
 #include "vernier/json.h"
 #include "vernier/model/index.h"
 #include "vernier/model/scope.h"
+#include "vernier/report/json.h"
 #include "vernier/report/source_lines.h"
 
 namespace vernier {
@@ -30,8 +31,8 @@ std::string list_text(const Values& values) {
 }
 
 // Empty for subgraphs, which are listed separately.
-std::string attribute_text(const vernier_onnx::AttributeProto& attribute) {
-  using Attribute = vernier_onnx::AttributeProto;
+std::string attribute_text(const AttributeProto& attribute) {
+  using Attribute = AttributeProto;
   switch (attribute.type()) {
     case Attribute::INT: return std::to_string(attribute.i());
     case Attribute::FLOAT: return fmt::format("{}", attribute.f());
@@ -105,7 +106,7 @@ class Writer {
     for (const auto& node : graph.graph().node()) add_node(graph, number, node);
   }
 
-  void add_node(const GraphIndex& graph, std::size_t number, const vernier_onnx::NodeProto& node) {
+  void add_node(const GraphIndex& graph, std::size_t number, const NodeProto& node) {
     Json json = {{"name", node_label(node)},
                  {"op", node.op_type()},
                  {"graph", number},
@@ -125,7 +126,7 @@ class Writer {
   }
 
   ModelIndex index_;
-  std::unordered_map<const vernier_onnx::NodeProto*, std::size_t> numbers_;
+  std::unordered_map<const NodeProto*, std::size_t> numbers_;
   std::unordered_map<std::string, std::size_t> tensors_;
   Json names_ = Json::array(), types_ = Json::object(), graphs_ = Json::array(),
        nodes_ = Json::array();

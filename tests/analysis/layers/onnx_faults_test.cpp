@@ -18,8 +18,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 std::vector<std::string> outputs_of(const Model& model, const std::string& op) {
   std::vector<std::string> names;
   for (const NodeProto& node : model.graph().node())

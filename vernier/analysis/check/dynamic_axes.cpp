@@ -14,8 +14,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // The node that freezes an axis at the size with which it was traced.
 struct FrozenNode {
   Subject subject;
@@ -199,7 +197,7 @@ class DeclaredAxes {
   // Whether the axis is a time axis: there is a recurrent operator, and an input (its state)
   // without this axis.
   bool is_time(const DynamicAxis& axis) const {
-    const auto is_recurrent = [](const vernier_onnx::NodeProto& node) {
+    const auto is_recurrent = [](const NodeProto& node) {
       return is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN");
     };
     if (std::ranges::none_of(index_.main().graph().node(), is_recurrent)) return false;

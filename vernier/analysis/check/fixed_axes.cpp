@@ -12,15 +12,13 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // Opens the model with this axis of its inputs dynamic, and without other tensors' declared shapes.
 std::unique_ptr<Runner> open_axis(const Model& model, const DynamicAxis& axis,
                                   const CheckOptions& options) {
   OrtOptions runtime = options.runtime;
   runtime.optimization = Optimization::disabled;
   Model opened = model.clone();
-  vernier_onnx::GraphProto& graph = opened.graph();
+  GraphProto& graph = opened.graph();
   const std::vector<TensorSpec> inputs = model.inputs();
   for (const DynamicAxis::Place& place : axis.places)
     for (auto& input : *graph.mutable_input())

@@ -15,8 +15,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 struct Sighting {
   std::string tensor;
   std::string what;  // "NaN" or "infinity"

@@ -10,8 +10,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // Evidence and remedy of a finding on an operator.
 struct Advice {
   std::string evidence;

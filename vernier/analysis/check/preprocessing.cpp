@@ -16,7 +16,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
 using Numbers = std::vector<double>;
 
 // What the first operators of a graph compute from an image: value * scale + shift, with one number

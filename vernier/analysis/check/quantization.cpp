@@ -17,9 +17,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 // A quantizer that uses less than this share of its range loses three bits or more.
 constexpr double least_filled = 1.0 / 8;
 

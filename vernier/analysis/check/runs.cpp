@@ -221,7 +221,7 @@ Findings check_determinism(const ModelIndex& index, const Runs& runs, const Chec
 
 }  // namespace
 
-Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node) {
+Subject node_subject(const GraphIndex& graph, const NodeProto& node) {
   return {SubjectKind::node, in_subgraph(graph, node_label(node))};
 }
 

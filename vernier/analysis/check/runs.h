@@ -56,7 +56,7 @@ std::unique_ptr<Runner> open_trial(Model model, const OrtOptions& runtime,
 std::unique_ptr<Runner> open_as_written(const Model& model, const CheckOptions& options);
 
 // A node or tensor of one of the model's graphs.
-Subject node_subject(const GraphIndex& graph, const vernier_onnx::NodeProto& node);
+Subject node_subject(const GraphIndex& graph, const NodeProto& node);
 Subject tensor_subject(const GraphIndex& graph, const std::string& tensor);
 
 // The node that a message of ONNX Runtime names. An unnamed node is found if it is the only one of

@@ -20,9 +20,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 bool leaves_the_folder(const std::string& location) {
   const std::filesystem::path path(location);
   if (path.is_absolute()) return true;

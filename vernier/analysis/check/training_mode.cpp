@@ -10,8 +10,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 constexpr std::array<std::string_view, 7> random_operators = {
     "RandomNormal", "RandomNormalLike", "RandomUniform",       "RandomUniformLike",
     "Bernoulli",    "Multinomial",      "RandomStandardNormal"};

@@ -15,9 +15,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 constexpr double largest_f16 = 65504;
 constexpr double subnormal_share_f32 = 0.01;
 constexpr double subnormal_share_f16 = 0.1;

@@ -15,8 +15,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 bool keeps_axes(const NodeProto& node) {
   return is_one_of(node, {"Identity", "Cast", "QuantizeLinear", "DequantizeLinear"});
 }

@@ -66,8 +66,8 @@ void judge_outputs(DebugResult& result, const Model& float_model, const Model& q
 // The first node that reads a weight; empty if none does.
 std::string reader_of(const ModelIndex& model, const std::string& weight) {
   const Weight* found = model.weight(weight);
-  const auto readers = found ? found->graph->consumers(found->name)
-                             : std::span<const vernier_onnx::NodeProto* const>();
+  const auto readers =
+      found ? found->graph->consumers(found->name) : std::span<const NodeProto* const>();
   return readers.empty() ? std::string() : node_label(*readers.front());
 }
 

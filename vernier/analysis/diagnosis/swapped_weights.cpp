@@ -45,8 +45,7 @@ Operands operands_of(const LayersResult& layers, const LayerRow& row, const Mode
 }
 
 // Moves the per-channel scales of a matrix to its other axis.
-void swap_scale_axis(vernier_onnx::NodeProto& dequantize) {
-  using vernier_onnx::AttributeProto;
+void swap_scale_axis(NodeProto& dequantize) {
   const bool is_last = attribute_int(dequantize, "axis", 1) % 2 != 0;  // 1 or -1
   auto& attributes = *dequantize.mutable_attribute();
   const auto set = std::ranges::find(attributes, "axis", &AttributeProto::name);

@@ -18,8 +18,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // A stored bias: the operator adds stored[i] * scale(i).
 struct Bias {
   std::string name;

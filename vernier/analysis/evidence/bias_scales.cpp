@@ -10,8 +10,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 constexpr double rounding = 0.01;
 constexpr std::int64_t least_alike = 2;
 constexpr std::int64_t alike_to_one = 2;  // biases that obey the rule, for each that breaks it

@@ -12,7 +12,7 @@ namespace vernier {
 namespace {
 
 // 0 unless the node is a Softmax; counted from the front if the rank is known.
-std::int64_t softmax_axis(const vernier_onnx::NodeProto& node, const ModelIndex& models,
+std::int64_t softmax_axis(const NodeProto& node, const ModelIndex& models,
                           const std::string& output) {
   if (!node.op_type().ends_with("Softmax")) return 0;
   const std::int64_t axis = attribute_int(node, "axis", models.model().opset("") < 13 ? 1 : -1);
@@ -30,7 +30,7 @@ bool end_in_activations(const ModelIndex& models, const GraphIndex& graph,
       "Reshape",  "Squeeze", "Unsqueeze",      "Flatten"};
   if (!graph.defines(tensor) && graph.outer())
     return end_in_activations(models, *graph.outer(), tensor, found);
-  const vernier_onnx::NodeProto* node = graph.producer(tensor);
+  const NodeProto* node = graph.producer(tensor);
   if (!node) return false;
   if (is_one_of(*node, carriers)) return end_in_activations(models, graph, node->input(0), found);
   if (is_one_of(*node, activations)) {
@@ -52,8 +52,7 @@ bool end_in_activations(const ModelIndex& models, const GraphIndex& graph,
 std::vector<FinalActivation> find_final_activations(const ModelIndex& models) {
   const GraphIndex& index = models.main();
   std::vector<FinalActivation> found;
-  const auto add = [&](const std::string& output, const vernier_onnx::NodeProto& node,
-                       bool tensor) {
+  const auto add = [&](const std::string& output, const NodeProto& node, bool tensor) {
     if (index.producer(node.input(0)))
       found.push_back(
           {output, node.input(0), tensor, node.op_type(), softmax_axis(node, models, output)});
@@ -71,7 +70,7 @@ std::vector<FinalActivation> find_final_activations(const ModelIndex& models) {
       found.push_back({.output = output.name, .op = nodes[0].node->op_type()});
   }
   for (const OtherValue& output : models.model().other_outputs()) {
-    const vernier_onnx::NodeProto* node = index.producer(output.name);
+    const NodeProto* node = index.producer(output.name);
     if (node && node->op_type() == "ZipMap") add(output.name, *node, false);
   }
   return found;
@@ -82,7 +81,7 @@ std::vector<std::string> find_class_ids(const ModelIndex& models) {
   std::vector<std::string> outputs;
   for (const TensorSpec& output : models.model().outputs()) {
     std::string tensor = output.name;
-    const vernier_onnx::NodeProto* node = index.producer(tensor);
+    const NodeProto* node = index.producer(tensor);
     while (node && is_one_of(*node, {"Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze",
                                      "Flatten", "Transpose"}))
       node = index.producer(tensor = node->input(0));

@@ -75,7 +75,7 @@ std::vector<Unswitched> showing(std::vector<Unswitched> unswitched, const Quanti
 std::optional<Tensor> bias_of_layer(const std::map<std::string, FloatWeight>& weights,
                                     const ModelIndex& candidate, const TensorView& stored) {
   const std::string name(stored.name);
-  for (const vernier_onnx::NodeProto* reader : candidate.main().consumers(name)) {
+  for (const NodeProto* reader : candidate.main().consumers(name)) {
     if (input_name(*reader, 2) != name) continue;
     const WeightSource weight = candidate.main().weight_source(reader->input(1));
     const auto found = weight ? weights.find(weight.stored->name()) : weights.end();
@@ -130,7 +130,7 @@ Tensor with_swapped_axes(const Tensor& weight) {
 
 // An LSTM on real numbers with the reference's weights in place of one that quantizes them. False
 // if the weights are not known.
-bool make_float_lstm(vernier_onnx::NodeProto& node, vernier_onnx::GraphProto& main,
+bool make_float_lstm(NodeProto& node, GraphProto& main,
                      const std::map<std::string, FloatWeight>& weights) {
   constexpr int shared_inputs = 8;  // scales and zero points follow
   const auto input = weights.find(input_name(node, 1)),
@@ -153,7 +153,7 @@ bool make_float_lstm(vernier_onnx::NodeProto& node, vernier_onnx::GraphProto& ma
 
 // Makes the LSTMs of a graph and its subgraphs that quantize float ones, and removes these from
 // `rounded`.
-void make_float_lstms(vernier_onnx::GraphProto& graph, vernier_onnx::GraphProto& main,
+void make_float_lstms(GraphProto& graph, GraphProto& main,
                       const std::map<std::string, FloatWeight>& weights,
                       std::vector<std::string>& rounded) {
   for (auto& node : *graph.mutable_node()) {

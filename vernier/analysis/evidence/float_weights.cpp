@@ -81,7 +81,7 @@ std::map<std::string, FloatWeight> same_forms(const std::vector<ModelWeight>& re
 std::map<std::string, int> readers_of_weights(const ModelIndex& model) {
   std::map<std::string, int> readers;
   for (const GraphIndex& graph : model.graphs())
-    for (const vernier_onnx::NodeProto& node : graph.graph().node()) {
+    for (const NodeProto& node : graph.graph().node()) {
       if (is_op(node, "DequantizeLinear") || is_op(node, "Transpose") || is_op(node, "Cast"))
         continue;
       for (const std::string& input : node.input())

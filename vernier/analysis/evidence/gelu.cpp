@@ -9,8 +9,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // x + 0.044715 x^3, times sqrt(2 / pi), which an optimiser may have multiplied by the factor.
 bool is_cubic_factor(double number) {
   constexpr double factor = 0.044715, scaled = factor * 0.7978845608;

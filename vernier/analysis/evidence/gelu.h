@@ -15,7 +15,7 @@ std::string gelu_form_name(GeluForm form);
 
 // The node that tells a GELU's form: the whole operator, or the Erf or Tanh of a decomposed one.
 struct FoundGelu {
-  const vernier_onnx::NodeProto* node = nullptr;
+  const NodeProto* node = nullptr;
   GeluForm form = GeluForm::exact;
 };
 
@@ -24,7 +24,7 @@ std::vector<FoundGelu> find_gelus(const GraphIndex& graph);
 
 // The first node with another form where one form has fewer nodes than expected and the other more;
 // null if there is none.
-const vernier_onnx::NodeProto* find_other_gelu(std::ptrdiff_t exact, std::ptrdiff_t tanh,
-                                               const GraphIndex& graph);
+const NodeProto* find_other_gelu(std::ptrdiff_t exact, std::ptrdiff_t tanh,
+                                 const GraphIndex& graph);
 
 }  // namespace vernier

@@ -19,8 +19,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 bool are_alike(double first, double second) {
   constexpr double rounding = 2e-3;  // of half precision, relative
   return std::abs(first - second) <= rounding * std::abs(first);

@@ -24,9 +24,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 constexpr std::array<std::string_view, 4> convolutions = {"Conv", "FusedConv", "QLinearConv",
                                                           "ConvInteger"};
 
@@ -186,8 +183,8 @@ std::optional<Quantizer> operand_quantizer(const NodeProto& node, Quantizer quan
 
 // Collects the nodes that compute a tensor, in order, and the constants that they read. False if
 // it depends on anything else.
-bool collect_computation(const GraphIndex& graph, const std::string& tensor,
-                         vernier_onnx::GraphProto& found, std::unordered_set<std::string>& seen) {
+bool collect_computation(const GraphIndex& graph, const std::string& tensor, GraphProto& found,
+                         std::unordered_set<std::string>& seen) {
   constexpr int most_nodes = 1000;
   if (tensor.empty() || !seen.insert(tensor).second) return true;
   if (const TensorProto* constant = graph.constant(tensor)) {
@@ -209,8 +206,8 @@ bool collect_computation(const GraphIndex& graph, const std::string& tensor,
 
 // The value of a float tensor that is computed from constants alone; nullopt for any other.
 std::optional<Tensor> computed_from_constants(const GraphIndex& graph, const std::string& tensor) {
-  const vernier_onnx::ModelProto& whole = graph.index().model().proto();
-  vernier_onnx::ModelProto proto;
+  const ModelProto& whole = graph.index().model().proto();
+  ModelProto proto;
   proto.set_ir_version(whole.ir_version());
   *proto.mutable_opset_import() = whole.opset_import();
   proto.mutable_graph()->set_name("computed");

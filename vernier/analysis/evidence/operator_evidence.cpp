@@ -19,8 +19,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // Operators of one kind can compute each other; `worth` is how many simple ones make up this one.
 enum class Kind { clip, slope, exponential, smooth, softmax };
 struct Activation {
@@ -217,7 +215,6 @@ namespace {
 
 // A cast between float types: a candidate in half precision has more of them.
 bool is_float_cast(const NodeProto& node) {
-  using vernier_onnx::TensorProto;
   const auto to = is_op(node, "Cast") ? attribute_int(node, "to", 0) : 0;
   return to == TensorProto::FLOAT || to == TensorProto::FLOAT16 || to == TensorProto::BFLOAT16;
 }
@@ -234,7 +231,6 @@ std::vector<const NodeProto*> computing_nodes(const GraphIndex& graph) {
 }
 
 bool has_other_attribute(const NodeProto& expected, const NodeProto& found) {
-  using vernier_onnx::AttributeProto;
   for (const AttributeProto& value : expected.attribute()) {
     const AttributeProto* other = attribute(found, value.name());
     if (!other || value.type() != other->type()) continue;  // one of them may omit a default

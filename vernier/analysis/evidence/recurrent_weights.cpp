@@ -106,7 +106,7 @@ Tensor join(const RecurrentWeight& weight, const std::map<std::string, Tensor>& 
   return joined;
 }
 
-bool is_recurrent_operator(const vernier_onnx::NodeProto& node) {
+bool is_recurrent_operator(const NodeProto& node) {
   return is_op(node, "LSTM") || is_op(node, "GRU") || is_op(node, "RNN") ||
          node.op_type() == "DynamicQuantizeLSTM";
 }

@@ -29,7 +29,7 @@ std::vector<RecurrentWeight> recurrent_weights(std::span<const TensorSpec> param
 // The operand, from the values of its parameters by name, which all have the same type.
 Tensor join(const RecurrentWeight& weight, const std::map<std::string, Tensor>& values);
 
-bool is_recurrent_operator(const vernier_onnx::NodeProto& node);
+bool is_recurrent_operator(const NodeProto& node);
 
 // RecurrentWeight's name, without the module, of an operator's input in that layer: "weight_ih_l0"
 // for input 1; empty for inputs that are no weights.

@@ -186,8 +186,7 @@ LayerEvidence differing(std::string name, std::string found, std::string expecte
 }
 
 // An attribute that both nodes set to different values; nothing if there is none.
-LayerEvidence other_attribute(const vernier_onnx::NodeProto& reference,
-                              const vernier_onnx::NodeProto& candidate) {
+LayerEvidence other_attribute(const NodeProto& reference, const NodeProto& candidate) {
   for (const auto& expected : reference.attribute())
     for (const auto& found : candidate.attribute())
       if (found.name() == expected.name() && attribute_text(found) != attribute_text(expected))
@@ -208,8 +207,8 @@ std::optional<Tensor> constant_of(const GraphIndex& graph, const std::string& te
 }
 
 // A scalar constant that differs between the two nodes; nothing if there is none.
-LayerEvidence other_number(const GraphIndex& reference, const vernier_onnx::NodeProto& expected,
-                           const GraphIndex& candidate, const vernier_onnx::NodeProto& found) {
+LayerEvidence other_number(const GraphIndex& reference, const NodeProto& expected,
+                           const GraphIndex& candidate, const NodeProto& found) {
   constexpr double alike = 0.02;  // relative; 8-bit rounding may change it by this much
   if (expected.op_type() != found.op_type()) return {};
   for (int i = 0; i < std::min(expected.input_size(), found.input_size()); ++i) {

@@ -21,8 +21,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 std::optional<Tensor> float_weight(const ModelIndex& float_model, const QuantizedWeight& weight,
                                    const Weight& counterpart) {
   const Tensor real = weight.real();

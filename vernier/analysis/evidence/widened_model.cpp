@@ -49,7 +49,7 @@ class Counterparts {
       : reference_(reference.model), weights_(float_weights_of(reference, candidate, evidence)) {
     if (!reference_ && reference.runner) parameters_.emplace(*reference.runner);
     for (const GraphIndex& graph : candidate.graphs())
-      for (const vernier_onnx::NodeProto& node : graph.graph().node())
+      for (const NodeProto& node : graph.graph().node())
         if (node.input_size() > 2)
           if (const WeightSource weight = graph.weight_source(node.input(1)))
             weights_beside_.emplace(node.input(2), weight.stored->name());
@@ -115,11 +115,11 @@ class Counterparts {
   }
 
   static bool is_number(const Weight& weight) {
-    return weight.proto->data_type() == vernier_onnx::TensorProto::FLOAT ||
-           weight.proto->data_type() == vernier_onnx::TensorProto::DOUBLE;
+    return weight.proto->data_type() == TensorProto::FLOAT ||
+           weight.proto->data_type() == TensorProto::DOUBLE;
   }
 
-  static std::int64_t element_count(const vernier_onnx::TensorProto* proto) {
+  static std::int64_t element_count(const TensorProto* proto) {
     return vernier::element_count(Shape(proto->dims().begin(), proto->dims().end()));
   }
 

@@ -146,7 +146,7 @@ class AbsentLayers {
     });
   }
 
-  static bool reads_weight(const vernier_onnx::NodeProto& node, const Region& region) {
+  static bool reads_weight(const NodeProto& node, const Region& region) {
     return std::ranges::any_of(node.input(), [&](const std::string& input) {
       return static_cast<bool>(region.graph->weight_source(input));
     });
@@ -160,8 +160,7 @@ class AbsentLayers {
 std::int64_t operators_for(const std::string& type, const ModelIndex& candidate) {
   std::int64_t count = 0;
   for (const GraphIndex& graph : candidate.graphs())
-    for (const vernier_onnx::NodeProto& node : graph.graph().node())
-      count += may_compute(node, type);
+    for (const NodeProto& node : graph.graph().node()) count += may_compute(node, type);
   return count;
 }
 

@@ -17,10 +17,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::AttributeProto;
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
 using Fact = LayerEvidence::Fact;
 
 // Empty if the attribute is unset.

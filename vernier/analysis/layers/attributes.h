@@ -10,7 +10,7 @@
 namespace vernier {
 
 // "[1,1]", "0.5", "same"; "a value that is not shown" for tensors, graphs and other lists.
-std::string attribute_text(const vernier_onnx::AttributeProto& attribute);
+std::string attribute_text(const AttributeProto& attribute);
 
 // An attribute or constant that differs in the candidate, and a function that sets it to the
 // reference's value.

@@ -345,8 +345,8 @@ class Diagnoser {
   }
 
   // The only node of the region, not counting constants; null if there are several.
-  static const vernier_onnx::NodeProto* only_node(const Region& region) {
-    const vernier_onnx::NodeProto* only = nullptr;
+  static const NodeProto* only_node(const Region& region) {
+    const NodeProto* only = nullptr;
     for (const auto* node : region.nodes) {
       if (is_op(*node, "Constant")) continue;
       if (only) return nullptr;

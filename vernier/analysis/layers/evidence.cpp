@@ -18,8 +18,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
 using Fact = LayerEvidence::Fact;
 
 // Operators of which a module type needs at least one. Only types without which a graph still runs.

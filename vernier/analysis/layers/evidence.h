@@ -19,7 +19,7 @@ LayerEvidence training_operator(const Region& region);
 bool knows_operators(const std::string& type);
 
 // Whether the node may compute a PyTorch module of this type, alone or fused with others.
-bool may_compute(const vernier_onnx::NodeProto& node, const std::string& type);
+bool may_compute(const NodeProto& node, const std::string& type);
 
 // Evidence that no operator of the region implements a PyTorch module of this type. None for
 // unknown types, or if a quantizer or an operator of another domain may implement it.
@@ -33,7 +33,7 @@ LayerEvidence differing_operators(const Region& reference, const Region& candida
 std::vector<std::string> operator_names(const Region& region);
 
 // Whether the node only passes values on, or gives a shape.
-bool is_bookkeeping(const vernier_onnx::NodeProto& node);
+bool is_bookkeeping(const NodeProto& node);
 
 // The names of the weights that the region reads, both as read and as stored.
 std::set<std::string> names_read(const Region& region);

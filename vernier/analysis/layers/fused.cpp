@@ -36,7 +36,7 @@ std::vector<std::size_t> layers_reading(const MeasuredLayers& measured, std::siz
 // Operators outside ONNX's own domain are what optimisers fuse others into.
 bool has_fused_operators(const Model& model) {
   return std::ranges::any_of(all_subgraphs(model.graph()), [](const Subgraph& subgraph) {
-    return std::ranges::any_of(subgraph.graph->node(), [](const vernier_onnx::NodeProto& node) {
+    return std::ranges::any_of(subgraph.graph->node(), [](const NodeProto& node) {
       return !node.domain().empty() && node.domain() != "ai.onnx";
     });
   });

@@ -20,8 +20,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::GraphProto;
-using vernier_onnx::TensorProto;
 using Fact = LayerEvidence::Fact;
 
 // Whether the weight is the parameter as the candidate needs it.

@@ -13,9 +13,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 std::vector<std::string> read_by(const NodeProto& node) {
   std::vector<std::string> names(node.input().begin(), node.input().end());
   const std::vector<std::string> captured = captured_names(node);

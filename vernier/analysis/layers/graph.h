@@ -16,8 +16,8 @@ namespace vernier {
 // The part of a graph that computes one tensor from known tensors.
 struct Region {
   const GraphIndex* graph = nullptr;
-  std::vector<const vernier_onnx::NodeProto*> nodes;  // from the tensor backwards
-  std::vector<std::string> sources;  // the known tensors and graph inputs that it reads
+  std::vector<const NodeProto*> nodes;  // from the tensor backwards
+  std::vector<std::string> sources;     // the known tensors and graph inputs that it reads
 };
 
 // Walks back from the tensor to tensors that `is_known` accepts, inputs and weights. The tensor
@@ -31,19 +31,19 @@ Region region_of(const ModelIndex& model, const std::string& label,
 
 // A weight as one node reads it.
 struct WeightUse {
-  const vernier_onnx::NodeProto* node = nullptr;
+  const NodeProto* node = nullptr;
   std::string role;  // "weight", "bias", "running_mean", "running_var"; empty if unknown
-  const vernier_onnx::TensorProto* stored = nullptr;
+  const TensorProto* stored = nullptr;
   bool transposed = false;  // read through a Transpose of its two axes
 };
 
 // Whether the node is a convolution or matrix product, also one that ONNX Runtime fused with a
 // later operator.
-bool is_product(const vernier_onnx::NodeProto& node);
+bool is_product(const NodeProto& node);
 
 // The weight behind a tensor of any graph, through Identity, Cast and Transpose; null if it is not
 // a weight, or quantized.
-const vernier_onnx::TensorProto* stored_weight(const ModelIndex& model, std::string_view tensor);
+const TensorProto* stored_weight(const ModelIndex& model, std::string_view tensor);
 
 // The weights of a model as the nodes of each PyTorch module read them, in graph order. The index
 // must outlive it.
@@ -65,7 +65,7 @@ class ModuleWeights {
 std::unordered_set<std::string> tensors_from_shapes(const GraphIndex& graph);
 
 // The weight's dimensions as stored.
-Shape shape_of(const vernier_onnx::TensorProto& stored);
+Shape shape_of(const TensorProto& stored);
 
 // The graph of the candidate, and the places of the rows in it. The index must outlive it.
 class CandidateGraph {

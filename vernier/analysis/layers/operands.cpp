@@ -16,9 +16,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 bool is_float_tensor(const TensorProto* stored) {
   const auto dtype = stored ? dtype_of_onnx(stored->data_type()) : std::nullopt;
   return dtype && is_float(*dtype);

@@ -22,8 +22,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // Only an ONNX model shows its outputs among its tensors.
 std::vector<Layer> layers_of(const Runner& runner, ModelFormat format) {
   const auto is_output = [&](const std::string& name) {

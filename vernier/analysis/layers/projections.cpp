@@ -10,7 +10,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
 using Rows = std::unordered_map<std::string, std::size_t>;
 
 // Operators that pass on every element.

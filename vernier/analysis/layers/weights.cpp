@@ -26,8 +26,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::TensorProto;
-
 // The modules of an ONNX graph's nodes, in graph order.
 std::vector<WatchedTensor> modules_of(const ModelIndex& model) {
   std::vector<WatchedTensor> leaves;
@@ -90,8 +88,8 @@ std::string convolution_of(const ModelIndex& model, std::string_view kernel) {
 // An initializer that should hold a parameter.
 struct Target {
   const TensorProto* stored = nullptr;
-  const vernier_onnx::NodeProto* reader = nullptr;  // null if found by name alone
-  bool transposed = false;                          // between the initializer and the reader
+  const NodeProto* reader = nullptr;  // null if found by name alone
+  bool transposed = false;            // between the initializer and the reader
 };
 
 // Whether a linear layer's weight has to be stored with its axes swapped: the layer computes x

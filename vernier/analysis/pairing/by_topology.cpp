@@ -13,9 +13,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 // All of them, also those whose type the graph does not declare.
 std::vector<std::string> outputs_of(const Model& model) {
   std::vector<std::string> names;

@@ -9,8 +9,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // The weight that the node reads at this input; empty if it reads none there.
 Counterpart weight_read_by(const ModelIndex& model, const NodeProto& node, int input) {
   if (input < 0 || input >= node.input_size() || !model.weight(node.input(input))) return {};

@@ -18,7 +18,7 @@ Counterpart find_counterpart(const ModelIndex& float_model, const QuantizedWeigh
 Counterpart find_counterpart(const ModelIndex& float_model, const std::string& tensor);
 
 // Of a Relu, or a Clip with constant bounds; nullopt for other nodes.
-std::optional<ClipRange> clip_range(const vernier_onnx::NodeProto& node, const GraphIndex& graph);
+std::optional<ClipRange> clip_range(const NodeProto& node, const GraphIndex& graph);
 
 // A counterpart, and the Relu or Clip that the quantizer's range replaces; nullopt if none.
 struct FoldedCounterpart {

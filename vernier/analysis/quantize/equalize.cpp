@@ -14,9 +14,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 // Operators f with f(a x) = a f(x) for every channel and a > 0.
 constexpr std::array homogeneous_ops = {"Relu", "LeakyRelu", "MaxPool", "AveragePool",
                                         "GlobalAveragePool"};

@@ -12,10 +12,6 @@
 
 namespace vernier {
 
-using vernier_onnx::GraphProto;
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 struct GraphWriter::Inserted {
   int before = 0;
   std::unique_ptr<NodeProto> node;

@@ -5,12 +5,8 @@
 #include <vector>
 
 #include "vernier/model/model.h"
+#include "vernier/model/onnx.h"
 #include "vernier/model/quantizer.h"
-
-namespace vernier_onnx {
-class AttributeProto;
-class NodeProto;
-}  // namespace vernier_onnx
 
 namespace vernier {
 
@@ -23,14 +19,13 @@ class GraphWriter {
   GraphWriter(GraphWriter&&) noexcept;
 
   const Model& model() const { return model_; }
-  vernier_onnx::NodeProto& node(int number);
+  NodeProto& node(int number);
   std::string fresh_name(const std::string& stem);
   std::string add_constant(const std::string& stem, Tensor tensor);
   // Inserts a node before node `number` of the original graph; at the end if `number` is its size.
-  vernier_onnx::NodeProto& insert_before(int number, const std::string& op,
-                                         const std::vector<std::string>& inputs,
-                                         const std::vector<std::string>& outputs,
-                                         const std::string& domain = "");
+  NodeProto& insert_before(int number, const std::string& op,
+                           const std::vector<std::string>& inputs,
+                           const std::vector<std::string>& outputs, const std::string& domain = "");
   void import_domain(const std::string& domain, std::int64_t version);
   // Removes a node of the original graph.
   void drop(int number);

@@ -15,9 +15,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-using vernier_onnx::TensorProto;
-
 constexpr std::array computing_ops = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
 
 // Operators whose output holds values of their first input and no others.

@@ -14,8 +14,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 constexpr std::int64_t opset_of_axes = 13;  // first opset whose DequantizeLinear has an axis
 
 std::string without_suffix(const std::string& name, std::string_view suffix) {

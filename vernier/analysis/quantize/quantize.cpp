@@ -30,16 +30,16 @@ constexpr std::array<std::string_view, 7> product_ops = {
     "Conv", "ConvTranspose", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul"};
 
 std::int64_t batch_norms(const Model& model) {
-  return std::ranges::count_if(model.graph().node(), [](const vernier_onnx::NodeProto& node) {
+  return std::ranges::count_if(model.graph().node(), [](const NodeProto& node) {
     return is_op(node, "BatchNormalization");
   });
 }
 
 void name_nodes(Model& model) {
   std::unordered_set<std::string> names;
-  for (const vernier_onnx::NodeProto& node : model.graph().node()) names.insert(node.name());
+  for (const NodeProto& node : model.graph().node()) names.insert(node.name());
   std::unordered_set<std::string> seen;
-  for (vernier_onnx::NodeProto& node : *model.graph().mutable_node()) {
+  for (NodeProto& node : *model.graph().mutable_node()) {
     const std::string given = node.name();
     if (!given.empty() && seen.insert(given).second) continue;
     const std::string stem = given.empty() ? node_label(node) : given;

@@ -14,15 +14,13 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // The float weight, if the stored weight was quantized from it: their difference is no more than
 // rounding and clipping explain. Vectors are not checked, since rounding may leave nothing of them.
 std::optional<Tensor> original_of(const QuantizedWeight& weight, const ModelIndex& reference) {
   const Counterpart counterpart = find_counterpart(reference, weight);
   if (!counterpart) return std::nullopt;
   const Weight* found = reference.weight(counterpart.tensor);
-  if (!found || found->proto->data_type() != vernier_onnx::TensorProto::FLOAT) return std::nullopt;
+  if (!found || found->proto->data_type() != TensorProto::FLOAT) return std::nullopt;
   Tensor original = reference.model().tensor(*found->proto);
   const Tensor real = weight.real();
   if (original.shape != real.shape) return std::nullopt;

@@ -16,8 +16,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 // Sets the axis of a DequantizeLinear; removes it if negative.
 void set_axis(NodeProto& dequantize, std::int64_t axis) {
   auto& attributes = *dequantize.mutable_attribute();

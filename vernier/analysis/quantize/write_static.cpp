@@ -13,8 +13,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 class StaticWriter {
  public:
   StaticWriter(const Model& model, const PlacementPlan& plan, const QuantizationChoices& choices)

@@ -10,8 +10,6 @@
 namespace vernier {
 namespace {
 
-using vernier_onnx::NodeProto;
-
 constexpr const char* microsoft = "com.microsoft";
 
 Tensor transposed(const TensorView& matrix) {
@@ -83,7 +81,7 @@ void write_scaled(GraphWriter& writer, int number, const std::string& integers,
   const std::string real = writer.fresh_name(stem + "_real");
   const std::string scales = writer.fresh_name(stem + "_scales");
   NodeProto& cast = writer.insert_before(number, "Cast", {integers}, {real});
-  add_int(cast, "to", vernier_onnx::TensorProto::FLOAT);
+  add_int(cast, "to", TensorProto::FLOAT);
   writer.insert_before(
       number, "Mul", {scale, writer.add_constant(stem + "_weight_scale", std::move(weight_scale))},
       {scales});
