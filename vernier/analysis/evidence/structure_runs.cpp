@@ -24,22 +24,27 @@ WeightEvidence weights_in(const CompareResult& result) {
   return result.evidence.weights.value_or(WeightEvidence());
 }
 
-// Samples for a half-precision candidate, converted to float32.
+// Samples of a candidate for its float form, which may take inputs of half precision in float32.
 class WidenedSamples : public Samples {
  public:
-  explicit WidenedSamples(std::unique_ptr<Samples> all) : all_(std::move(all)) {}
+  WidenedSamples(std::unique_ptr<Samples> all, const Model& form) : all_(std::move(all)) {
+    for (const TensorSpec& input : form.inputs())
+      if (input.dtype == DType::f32) widened_.insert(input.name);
+  }
   std::int64_t size() const override { return all_->size(); }
   std::int64_t number(std::int64_t index) const override { return all_->number(index); }
   std::vector<Tensor> sample(std::int64_t index) override {
     std::vector<Tensor> tensors = all_->sample(index);
     for (Tensor& tensor : tensors)
-      if (tensor.dtype == DType::f16 || tensor.dtype == DType::bf16)
+      if ((tensor.dtype == DType::f16 || tensor.dtype == DType::bf16) &&
+          widened_.contains(tensor.name))
         tensor = convert(tensor, DType::f32);
     return tensors;
   }
 
  private:
   std::unique_ptr<Samples> all_;
+  std::set<std::string> widened_;
 };
 
 // The input of a final Softmax up to a constant, from its output: logarithms minus their mean.
@@ -155,7 +160,7 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   again.limits = {{.metric = "sqnr_db_mean", .fails = Limit::Fails::below, .value = INFINITY}};
   try {
     OrtRunner runner(form.model.clone(), runtime);
-    WidenedSamples samples(spread_samples(run.samples, few_samples, again.io.steps));
+    WidenedSamples samples(spread_samples(run.samples, few_samples, again.io.steps), form.model);
     const CompareResult compared = compare_outputs(runner, run, samples, again);
     const std::set<std::string> levelled = levelled_outputs(compared, run);
     for (const Failure& failure : compared.verdict.failures)
@@ -238,7 +243,8 @@ LayerEvidence other_attribute(const LayerRow& row, const ComparedRun& run) {
 void find_origin(StructureEvidence& structure, const Model& candidate, const ComparedRun& run) {
   if (!run.models.reference) return;
   try {
-    WidenedSamples samples(spread_samples(run.samples, few_samples, run.options.compare.io.steps));
+    WidenedSamples samples(spread_samples(run.samples, few_samples, run.options.compare.io.steps),
+                           candidate);
     const LayersResult layers =
         validate_layers(candidate.clone(), samples,
                         {.reference_model = run.models.reference,
