@@ -35,7 +35,7 @@ Failure structure_failure(const StructureEvidence& structure) {
           .value = structure.sqnr_db,
           .limit = Limit{.metric = "unquantized_sqnr_db",
                          .fails = Limit::Fails::below,
-                         .value = other_structure_db}};
+                         .value = other_structure_db - half_allowance_db(structure)}};
 }
 
 // Doubt about inputs unlike the calibration data; nullopt if they fit or no quantizer was observed.
@@ -83,7 +83,7 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
   if (const auto& structure = evidence.structure;
       structure && (structure->unswitched == 0 || structure->only_fine)) {
     const bool is_coarse = structure->unswitched > 0 && !evidence.half;
-    const double least = is_coarse ? rounded_structure_db : same_structure_db;
+    const double least = is_coarse ? rounded_structure_db : least_same_db(*structure);
     if (!(structure->sqnr_db >= least))
       doubts.push_back({DoubtKind::other_structure, structure->output, structure->sqnr_db, least});
   }
@@ -91,7 +91,7 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
       structure && !evidence.half && is_unproven(*structure) &&
       (doubts.empty() || doubts.back().kind != DoubtKind::other_structure))
     doubts.push_back({DoubtKind::unproven_structure, structure->first_unswitched,
-                      structure->sqnr_db, same_structure_db});
+                      structure->sqnr_db, least_same_db(*structure)});
   if (const auto& structure = evidence.structure;
       structure && structure->unswitched == 0 && !structure->other_ids.empty())
     doubts.push_back({DoubtKind::other_float_ids, structure->other_ids, structure->equal_ids,

@@ -119,6 +119,17 @@ TEST(Evidence, a_difference_on_few_samples_is_a_doubt_and_no_proof) {
   EXPECT_EQ(outcome({}, evidence), Outcome::fail);
 }
 
+TEST(Evidence, a_form_in_half_precision_may_round_but_is_still_measured) {
+  Evidence evidence = quantized(0.1);
+  const auto with = [&](double sqnr_db) {
+    evidence.structure = StructureEvidence{.output = "y", .sqnr_db = sqnr_db, .in_half = true};
+    return outcome({}, evidence);
+  };
+  EXPECT_EQ(with(45), Outcome::pass);
+  EXPECT_EQ(with(30), Outcome::inconclusive);
+  EXPECT_EQ(with(10), Outcome::fail);
+}
+
 TEST(Evidence, made_up_inputs_fail_no_float16_candidate_that_is_right_in_float32) {
   Evidence evidence{.half = true};
   evidence.structure = StructureEvidence{.output = "y", .sqnr_db = 90};

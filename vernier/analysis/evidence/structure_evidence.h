@@ -26,6 +26,7 @@ struct StructureEvidence {
   double equal_ids = 1;         // the share of them that is equal
   std::int64_t unswitched = 0;  // quantizers left on, or constants left rounded, that may show
   std::string first_unswitched;
+  bool in_half = false;    // it takes inputs in half precision and computes in it, which shows
   bool only_fine = false;  // `unswitched` are all constants of 8 bits or more, rounded little
   bool explained = false;  // a run with more rounding of them shows that it makes the difference
   std::string origin;      // the layer where the candidate first differs; empty if not found
@@ -42,21 +43,34 @@ inline constexpr double other_structure_db = 40;  // below, it is proven that th
 // half precision have 74 dB, so same_structure_db applies to them.
 inline constexpr double rounded_structure_db = 25;
 
+// What the rounding of half precision may take from both limits: the default limit on a worst
+// sample in float16 is 35 dB.
+inline double half_allowance_db(const StructureEvidence& evidence) {
+  return evidence.in_half ? same_structure_db - 35 : 0;
+}
+
+// The least SQNR of a correct candidate.
+inline double least_same_db(const StructureEvidence& evidence) {
+  return same_structure_db - half_allowance_db(evidence);
+}
+
 // Whether the candidate is proven to be another network: neither a quantizer that stayed on nor a
 // decision that flipped explains it.
 inline bool is_other_network(const StructureEvidence& evidence) {
-  return evidence.unswitched == 0 && !evidence.on_few && !(evidence.sqnr_db >= other_structure_db);
+  return evidence.unswitched == 0 && !evidence.on_few &&
+         !(evidence.sqnr_db >= other_structure_db - half_allowance_db(evidence));
 }
 
 // Whether it stays open if the candidate, which is not in half precision, is another function: what
 // could not be switched off need not be what makes the difference.
 inline bool is_unproven(const StructureEvidence& evidence) {
-  return evidence.unswitched > 0 && !evidence.explained && !(evidence.sqnr_db >= same_structure_db);
+  return evidence.unswitched > 0 && !evidence.explained &&
+         !(evidence.sqnr_db >= least_same_db(evidence));
 }
 
 // Whether more differs than rounding explains, though it may not prove another network.
 inline bool differs_in_structure(const StructureEvidence& evidence) {
-  const double least = evidence.unswitched == 0 ? same_structure_db : rounded_structure_db;
+  const double least = evidence.unswitched == 0 ? least_same_db(evidence) : rounded_structure_db;
   return !(evidence.sqnr_db >= least) || !evidence.other_ids.empty();
 }
 

@@ -153,6 +153,9 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
   StructureEvidence structure{
       .sqnr_db = INFINITY, .unswitched = std::ssize(form.rounded), .only_fine = form.only_fine};
   if (!form.rounded.empty()) structure.first_unswitched = form.rounded[0];
+  structure.in_half = std::ranges::any_of(form.model.inputs(), [](const TensorSpec& input) {
+    return input.dtype == DType::f16 || input.dtype == DType::bf16;
+  });
   // Unoptimised: one of ONNX Runtime's fusions does not find scales outside of a subgraph.
   OrtOptions runtime = run.options.candidate_runtime;
   runtime.optimization = Optimization::disabled;
