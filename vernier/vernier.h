@@ -22,15 +22,16 @@
 namespace vernier {
 
 // How far apart are the outputs? Each is an ONNX model, a TorchScript file or recorded outputs; of
-// a candidate that is no ONNX model only the outputs are compared. Uses 100 samples, or 12 synthetic
-// images, unless `inputs` says otherwise. If `options` has no limits, those of the candidate's precision apply.
+// a candidate that is no ONNX model only the outputs are compared. Uses 100 samples, or 12
+// synthetic images, unless `inputs` says otherwise. If `options` has no limits, those of the
+// candidate's precision apply.
 CompareResult compare(const std::filesystem::path& reference,
                       const std::filesystem::path& candidate, const InputSpec& inputs = {},
                       CompareModelsOptions options = {});
 
 // Which tensors and weights did quantization damage? Both are ONNX models. Uses 8 samples, or 12
-// synthetic images, unless `inputs` says otherwise. With `options.switches` also gives advice, chosen and judged on samples
-// that it takes itself.
+// synthetic images, unless `inputs` says otherwise. With `options.switches` also gives advice,
+// chosen and judged on samples that it takes itself.
 DebugResult debug(const std::filesystem::path& reference, const std::filesystem::path& candidate,
                   const InputSpec& inputs = {}, DebugOptions options = {});
 

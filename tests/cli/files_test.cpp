@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/cli/run.h"
 #include "tests/fixture.h"
+#include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
 
 namespace vernier {
@@ -13,6 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::expect_error;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::read_text;
 using testing::run_vernier;
 
@@ -98,6 +101,17 @@ TEST_F(Files, a_report_has_the_ending_of_a_format) {
 
 TEST(NothingCompared, is_no_pass) {
   const TemporaryDirectory folder;
+  // An output with no element, as a detector has that finds nothing.
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{2}}).output("y");
+  graph.weight(tensor_of<std::int64_t>("zero", DType::i64, {1}, {0}));
+  graph.node("Slice", {"x", "zero", "zero"}, {"y"});
+  graph.model().save(folder / "empty.onnx");
+  const auto none =
+      run_vernier({"eval", folder / "empty.onnx", "--reference", folder / "empty.onnx"});
+  EXPECT_EQ(none.exit_code, 3) << none.out << none.err;
+  EXPECT_THAT(none.out, HasSubstr("output y has no element in any sample"));
+  EXPECT_THAT(none.out, Not(HasSubstr("zero in every sample")));
   const std::string empty = write_npz(folder / "e.npz", {ramp("x", {0, 3})});
   EXPECT_EQ(run_vernier({"diff", empty, empty, "--fail-if", "sqnr_db<300"}).exit_code, 1);
   expect_error(run_vernier({"eval", mnist_int8, "--reference", mnist_cnn, "--shape", "0x1x28x28"}),

@@ -195,7 +195,7 @@ TEST_F(Zoo, precisions_are_made_from_the_reference) {
   zoo_["models"].erase("vit");
   model("cnn")["precisions"]["fp16"] = Json::object();
   model("cnn")["precisions"]["weights"] = {{"convert", {{"precision", "w8"}, {"fast", true}}}};
-  model("cnn")["convert"] = {{"data", "mnist_inputs.npz"}};
+  model("cnn")["convert"] = {{"data", "mnist_inputs.npz"}, {"io", "fp32"}};  // each takes its own
   write(zoo_);
   const Json made = rows();
   EXPECT_EQ(states(made), "measured measured measured") << made.dump(2);

@@ -89,6 +89,25 @@ TEST(Rows, a_row_with_a_verdict_of_its_own_is_judged_by_it) {
                               "message=\"unlike inputs\"/>"));
 }
 
+TEST(Rows, a_row_that_was_not_measured_is_no_pass) {
+  const std::string text = render_junit(R"({"command": "zoo", "verdict": {"outcome": "inconclusive",
+      "failures": [], "doubts": [{"text": "1 row is missing"}]},
+      "rows": [{"name": "cnn int8", "state": "missing", "pass": false, "outcome": null,
+                "failures": []}]})");
+  EXPECT_THAT(text, HasSubstr("name=\"cnn int8\">\n      <failure type=\"fail\" "
+                              "message=\"missing\"/>"));
+}
+
+TEST(Rows, a_fused_layer_fails_by_the_failure_of_its_weight) {
+  const std::string text = render_junit(R"({"command": "layers", "verdict": {"outcome": "fail",
+      "failures": [{"group": "weight", "subject": "w1", "text": "weight w1: 3 dB"}], "doubts": []},
+      "layers": [{"layer": "fc", "cause": "weight_bit_mismatch", "max_abs_diff": null},
+                 {"layer": "norm", "cause": null, "max_abs_diff": 0}]})");
+  EXPECT_THAT(text, HasSubstr("name=\"fc\">\n      <failure type=\"fail\" "
+                              "message=\"weight_bit_mismatch: weight w1: 3 dB\"/>"));
+  EXPECT_THAT(text, HasSubstr("classname=\"layers.layer\" name=\"norm\"/>"));
+}
+
 TEST(Rows, what_passes_has_no_failed_test_though_rows_drift) {
   const std::string text = render_junit(R"({"command": "layers", "verdict": {"outcome": "pass"},
       "layers": [{"layer": "conv", "exceeds_tol": true, "cause": "inherited", "max_abs_diff": 2}]})");

@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "vernier/error.h"
 #include "vernier/model/graph.h"
 
 namespace vernier {

@@ -51,25 +51,25 @@ std::vector<std::string> base_names(std::span<const std::string> metrics) {
   return names;
 }
 
-// "no metric 'sqnrdb'; did you mean sqnr_db?"
+// "no metric 'sqnrdb' (did you mean sqnr_db?)"
 std::string unknown_metric(const std::string& metric, std::span<const std::string> metrics) {
   const std::vector<std::string> names = base_names(metrics);
   std::vector<std::string> close = close_names(metric, names);
   if (close.empty()) close = close_names(metric, metrics);
   if (!close.empty())
-    return fmt::format("no metric '{}'; did you mean {}?", metric, fmt::join(close, ", "));
+    return fmt::format("no metric '{}' (did you mean {}?)", metric, fmt::join(close, ", "));
   return fmt::format(
       "no metric '{}'; there are {}{}", metric, fmt::join(names, ", "),
       names.size() < metrics.size() ? ", and each with _mean, _std, _min or _max" : "");
 }
 
-// "no tensor 'logit'; did you mean logits?"
+// "no tensor 'logit' (did you mean logits?)"
 std::string unknown_tensor(const std::string& name, std::span<const std::string> tensors) {
   std::vector<std::string> names(tensors.begin(), tensors.end());
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   if (const auto close = close_names(name, names); !close.empty())
-    return fmt::format("no tensor '{}'; did you mean {}?", name, fmt::join(close, ", "));
+    return fmt::format("no tensor '{}' (did you mean {}?)", name, fmt::join(close, ", "));
   constexpr std::size_t most_shown = 3;
   const std::size_t shown = std::min(most_shown, names.size());
   return fmt::format("no tensor '{}' among {}{}; fix the name or the glob", name,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <vernier_onnx.pb.h>
+
 #include <algorithm>
 #include <unordered_set>
 

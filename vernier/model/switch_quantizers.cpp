@@ -64,7 +64,6 @@ class ModelSwitches {
   void add(const QuantizedActivation& activation, const std::optional<RealRange>& folded) {
     const std::size_t index = list_.switches.size();
     list_.activations.emplace(activation.dynamic ? activation.node : activation.stored, index);
-
     const std::string& written = activation.before.empty() ? activation.stored : activation.before;
     const FoundTensor* writer = index_.tensor(written);
     Switch added{.kind = Switch::Kind::activation,

@@ -7,7 +7,6 @@
 
 #include "vernier/model/insert_switches.h"
 #include "vernier/model/make_node.h"
-#include "vernier/model/onnx_type.h"
 #include "vernier/model/tensor_data.h"
 
 namespace vernier {

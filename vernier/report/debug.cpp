@@ -242,8 +242,7 @@ std::vector<std::string> debug_warnings(const DebugSubject& subject, const Debug
   std::ranges::move(cache_fault_texts(result.cache_faults), std::back_inserter(texts));
   std::ranges::move(origin_texts(result.evidence), std::back_inserter(texts));
   for (const DebugNote& note : result.notes) texts.push_back(note_text(note));
-  if (result.verdict.outcome != Outcome::inconclusive)
-    for (const Doubt& doubt : result.verdict.doubts) texts.push_back(doubt_text(doubt));
+  std::ranges::move(unsaid_doubts(result.verdict), std::back_inserter(texts));
   if (std::string loss = debug_loss_text(subject, result); !loss.empty())
     texts.push_back(std::move(loss));
   return texts;

@@ -168,9 +168,9 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::unproven_structure:
       return fmt::format(
-          "not shown to be the same function: without the quantizers that can be switched off it "
-          "agrees with the reference at {:.1f} dB (< {:g}), and {} could not be; a candidate that "
-          "keeps it in float would show it",
+          "not shown to be the same function: with all quantizers off that can be, the candidate "
+          "agrees with the reference at {:.1f} dB (< {:g}), but {} stays quantized; compare a "
+          "candidate that keeps that in float",
           doubt.value, doubt.limit, doubt.subject);
     case DoubtKind::missing_activation:
       return fmt::format(

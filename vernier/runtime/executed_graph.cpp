@@ -10,7 +10,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "vernier/error.h"
 #include "vernier/model/graph.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/runtime/ort_session.h"

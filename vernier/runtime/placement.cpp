@@ -7,7 +7,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "vernier/error.h"
 #include "vernier/json.h"
 #include "vernier/runtime/ort_session.h"
 #include "vernier/runtime/ort_values.h"

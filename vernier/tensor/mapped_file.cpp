@@ -32,7 +32,7 @@ MappedFile::MappedFile(const std::filesystem::path& path, std::string_view opera
     return Error(fmt::format("[{}] {}: cannot open: {}", operation, path.string(), reason));
   };
   std::error_code unknown;
-  if (!std::filesystem::exists(path, unknown))
+  if (!std::filesystem::exists(path, unknown) && !unknown)
     throw Error(fmt::format("[{}] {}: no such file or folder", operation, path.string()));
   // O_NONBLOCK: a pipe is opened without waiting for a writer, and then refused.
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};

@@ -83,7 +83,7 @@ TEST(Evidence, what_stays_quantized_is_no_excuse_unless_it_was_shown_to_make_the
   const Verdict verdict = make_verdict({limit}, {}, evidence);
   EXPECT_EQ(verdict.doubts,
             (std::vector<Doubt>{{DoubtKind::unproven_structure, "attention", 50, 60}}));
-  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("attention could not be"));
+  EXPECT_THAT(doubt_text(verdict.doubts[0]), testing::HasSubstr("attention stays quantized"));
   evidence.structure->sqnr_db = 61;
   EXPECT_EQ(outcome({}, evidence), Outcome::pass);
 }

@@ -75,7 +75,7 @@ std::int64_t candidate_nonfinite(const PairResult& pair) {
 // How the outputs of a pair differ; empty if they agree. If the reference itself is not finite,
 // nothing can be concluded.
 std::string difference(const PairResult& pair, Precision precision, double tolerance) {
-  if (pair.status == PairStatus::only_in_candidate) return "";
+  if (pair.status == PairStatus::only_in_candidate || is_empty(pair)) return "";
   if (pair.status == PairStatus::only_in_reference) return "is missing, the reference has it";
   if (pair.reference_shape != pair.candidate_shape)
     return fmt::format("has the shape {}, the reference's is {}",

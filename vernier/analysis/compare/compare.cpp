@@ -383,7 +383,8 @@ class Comparison {
     for (const bool zero : {true, false}) {
       std::vector<std::string> names;
       for (std::size_t i = 0; i < diversity_.size(); ++i)
-        if (diversity_[i].is_constant() && diversity_[i].is_zero() == zero)
+        if (!diversity_[i].is_empty() && diversity_[i].is_constant() &&
+            diversity_[i].is_zero() == zero)
           names.push_back(pairing_.pairs[i].name);
       if (names.empty()) continue;
       result_.warnings.push_back(

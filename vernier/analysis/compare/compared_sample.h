@@ -23,7 +23,7 @@ struct ComparedSample {
   std::vector<SequenceSample> parts;                   // one for each part of an output
   std::vector<std::vector<TensorSketch>> sketches;     // of the reference: by pair, by run
   std::vector<QuantizerUse> uses;
-  std::optional<std::string> nan_input;  // the first input that holds NaN
+  std::optional<std::string> nan_input;  // the first that holds NaN, or infinity that shows
   // The candidate's first tensor with NaN; empty if not found, nullopt if there is no NaN to trace.
   std::optional<std::string> nan_tensor;
 };

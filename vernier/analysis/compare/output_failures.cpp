@@ -161,13 +161,15 @@ std::vector<Failure> output_failures(CompareResult& result, const CompareOptions
                  std::array{Judged{.metrics = {{"samples", 0}}}});
   std::vector<PairResult> pairs = judged_pairs(result, options);
   // Default limits on an empty output fail nothing: evidence names it as a doubt.
+  const auto empty = options.evidence.own_limits ? 0 : std::erase_if(pairs, is_empty);
   std::erase_if(pairs, [&](const PairResult& pair) {
     return pair.status == PairStatus::only_in_candidate ||
-           (!options.evidence.own_limits && is_empty(pair)) ||
            (options.allow_missing && pair.status == PairStatus::only_in_reference);
   });
-  const bool ids_alone = are_ids_alone(result, options);
-  const std::span<const Limit> limits = ids_alone ? std::span<const Limit>() : options.limits;
+  const bool only_empty = empty > 0 && pairs.empty();
+  const std::span<const Limit> limits = only_empty || are_ids_alone(result, options)
+                                            ? std::span<const Limit>()
+                                            : std::span<const Limit>(options.limits);
   for (PairResult& pair : pairs) {
     if (options.evidence.own_limits || pair.status != PairStatus::compared) continue;
     count_rounding_as_equal(pair, options.shares);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "vernier/analysis/diagnosis/diagnosis.h"
-#include "vernier/analysis/pairing/thresholds.h"
 
 namespace vernier {
 

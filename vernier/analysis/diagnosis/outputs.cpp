@@ -6,7 +6,6 @@
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/compare/output_failures.h"
 #include "vernier/analysis/diagnosis/ask.h"
-#include "vernier/analysis/evidence/structure_runs.h"
 
 namespace vernier {
 namespace {

@@ -7,6 +7,7 @@
 #include "vernier/analysis/compare/arithmetic.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/evidence/switched_models.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
 #include "vernier/analysis/quantize/tune.h"

@@ -129,7 +129,8 @@ class Diversity {
  public:
   void add(const TensorView& tensor) { add(sketch_of(tensor)); }
   void add(const TensorSketch& sketch);
-  double value() const;  // 1 for fewer than two samples
+  double value() const;                         // 1 for fewer than two samples
+  bool is_empty() const { return size_ == 0; }  // the samples have no elements
   bool is_constant() const { return value() == 0 && !other_sizes_ && !other_elements_; }
   bool is_zero() const { return squares_ == 0; }
 

@@ -32,15 +32,21 @@ bool differs(const ComparedWeight& weight) {
   return weight.match == WeightMatch::differs && !(weight.sqnr_db >= rounding_db);
 }
 
-// The initializer of that name, or the tensor of a Constant node that has or writes it; null if
-// there is none.
+// The initializer of that name, or the tensor of a Constant node that has or writes it, also in a
+// subgraph; null if there is none.
 TensorProto* mutable_constant(GraphProto& graph, const std::string& name) {
   for (TensorProto& each : *graph.mutable_initializer())
     if (each.name() == name) return &each;
-  for (auto& node : *graph.mutable_node())
+  for (NodeProto& node : *graph.mutable_node()) {
     if (is_op(node, "Constant") && node.attribute_size() > 0 && node.attribute(0).has_t() &&
         (node.output(0) == name || node.attribute(0).t().name() == name))
       return node.mutable_attribute(0)->mutable_t();
+    TensorProto* found = nullptr;
+    for_each_subgraph(node, [&](GraphProto& inner, const auto&) {
+      if (!found) found = mutable_constant(inner, name);
+    });
+    if (found) return found;
+  }
   return nullptr;
 }
 
@@ -114,8 +120,8 @@ class FusedWeights {
  private:
   bool is_read_by(const LayerRow& row, const ComparedWeight& weight) const {
     if (!reference_) return weight.module == row.layer;
-    const auto* node = reference_->main().producer(row.layer);
-    return node && std::ranges::find(node->input(), weight.parameter) != node->input().end();
+    const FoundTensor* found = reference_->tensor(row.layer);
+    return found && std::ranges::count(found->node->input(), weight.parameter) > 0;
   }
 
   // The factors of a vector that the candidate lacks, as a share of that vector: 1, or 1/2 with the
@@ -263,7 +269,7 @@ std::string independent_of(const std::vector<Unproven>& unproven, const LayersRe
     for (const auto& [reader, names] : by_reader) {
       if (round >= names.size()) continue;
       TensorProto* place = mutable_constant(changed.graph(), names[round]);
-      if (!place) continue;
+      if (!place) return names[round];  // what cannot be changed is not proven
       change_values(*place, changed.view(*place));
       tried.emplace(reader, names[round]);
     }

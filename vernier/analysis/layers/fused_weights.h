@@ -21,11 +21,11 @@ struct FusedWeightsOptions {
 };
 
 // Layers that differ only by a factor that was folded into weights were fused. Looks at the weights
-// of all layers that are not compared because they were fused. A weight that is
-// not the parameter's, and not the parameter times one factor for each channel, makes its layer
-// exceed. Of other weights that were not found or differ, runs with changed values tell whether the
-// layers behind depend on them. Returns the name of the first on which they do not; empty if there
-// is none. `weights` are those of the graph that ran.
+// of all layers that are not compared because they were fused. A weight that is not the
+// parameter's, and not the parameter times one factor for each channel, makes its layer exceed. Of
+// other weights that were not found or differ, runs with changed values tell whether the layers
+// behind depend on them. Returns the name of the first on which they do not; empty if there is
+// none. `weights` are those of the graph that ran.
 std::string check_fused_weights(LayersResult& result, std::span<const ComparedWeight> weights,
                                 const FusedWeightsOptions& options);
 

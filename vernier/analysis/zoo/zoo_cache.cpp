@@ -182,16 +182,18 @@ ZooPlan ZooPlanner::plan(const ZooEntry& entry) {
 
 namespace {
 
-// The options of a conversion. Precisions of a model share them: a conversion to float16 is not
-// calibrated, and takes only its own.
+// The options of a conversion. Precisions of a model share them: each takes those of its own kind.
 NamedOptions conversion_of(const ZooEntry& entry) {
   NamedOptions options = entry.convert;
   const auto precision = options.find("precision");
-  if (precision == options.end() || precision->second != std::vector<std::string>{"fp16"})
-    return options;
-  constexpr std::array of_fp16 = {"precision", "io", "keep-fp32", "convert-all", "threads"};
-  std::erase_if(options,
-                [&](const auto& option) { return std::ranges::count(of_fp16, option.first) == 0; });
+  const bool is_half =
+      precision != options.end() && precision->second == std::vector<std::string>{"fp16"};
+  constexpr std::array of_half = {"io", "keep-fp32", "convert-all"};
+  constexpr std::array of_all = {"precision", "threads"};
+  std::erase_if(options, [&](const auto& option) {
+    if (std::ranges::count(of_half, option.first) > 0) return !is_half;
+    return is_half && std::ranges::count(of_all, option.first) == 0;
+  });
   return options;
 }
 
