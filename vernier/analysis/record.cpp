@@ -151,7 +151,7 @@ class Recorder {
         runner_(runner),
         selection_(options.tensors),
         recording_(open_recording(options.output, samples.size(),
-                                  options.made_up ? made_up_comment
+                                  options.made_up ? synthetic_comment
                                   : options.order ? format_order(*options.order)
                                                   : "")) {}
 

@@ -110,7 +110,7 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
 // worst sample may be missed by twice as much.
 bool is_near(const std::vector<Failure>& failures) {
   return std::ranges::all_of(failures, [](const Failure& failure) {
-    const double loss_db = (failure.metric == "sqnr_db" ? 2 : 1) * made_up_loss_db;
+    const double loss_db = (failure.metric == "sqnr_db" ? 2 : 1) * synthetic_loss_db;
     return failure.limit && failure.metric.starts_with("sqnr_db") &&
            failure.value >= failure.limit->value - loss_db;
   });
@@ -148,7 +148,7 @@ Verdict known_verdict(std::vector<Limit> limits, std::vector<Failure> failures,
     return verdict;
   }
   if (verdict.outcome == Outcome::fail && doubts.empty())
-    doubts.push_back(is_near(verdict.failures) ? Doubt{DoubtKind::near_limit, "", made_up_loss_db}
+    doubts.push_back(is_near(verdict.failures) ? Doubt{DoubtKind::near_limit, "", synthetic_loss_db}
                                                : Doubt{.kind = DoubtKind::unknown_inputs});
   return withheld(std::move(verdict), std::move(doubts));
 }

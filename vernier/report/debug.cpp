@@ -217,7 +217,7 @@ std::string note_text(const DebugNote& note) {
     case DebugNote::Kind::other_layout:
       return fmt::format("compared after {}: {}", note.detail, names);
     case DebugNote::Kind::no_counterpart: return "no counterpart in the float model: " + names;
-    case DebugNote::Kind::no_tensor: return "not compared, because they are no tensors: " + names;
+    case DebugNote::Kind::no_tensor: return "not compared, because they are not tensors: " + names;
   }
   return "";
 }

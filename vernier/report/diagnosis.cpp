@@ -131,9 +131,9 @@ std::string quantized_place_text(const DebugResult& debug) {
                        format_decibels(*worst.own_sqnr_db()));
   }
   if (debug.sensitivity && !debug.sensitivity->nodes.empty()) {
-    const auto& loudest = debug.sensitivity->nodes.front();
+    const auto& noisiest = debug.sensitivity->nodes.front();
     return fmt::format("no tensor is damaged by itself; {} makes {:.0f}% of the noise",
-                       loudest.node, 100 * loudest.noise_share);
+                       noisiest.node, 100 * noisiest.noise_share);
   }
   return "no tensor is damaged by its own quantization";
 }

@@ -36,9 +36,8 @@ std::string broken_text(const Failure& failure) {
     return fmt::format("{:.1f} % of its numbers are the reference's (< {:g} %)",
                        100 * failure.value, 100 * failure.limit->value);
   if (failure.metric == "kl_behind_cache")
-    return fmt::format(
-        "behind its cache it says something else than without one: KL {:.3g} >= {:g}",
-        failure.value, failure.limit->value);
+    return fmt::format("with its cache it predicts other tokens than without: KL {:.3g} >= {:g}",
+                       failure.value, failure.limit->value);
   return fmt::format("{} {:.6g} {} {:.6g}", failure.metric, failure.value,
                      operator_text(*failure.limit), failure.limit->value);
 }

@@ -248,7 +248,7 @@ TEST(Numerics, the_length_of_a_softmax_may_be_known_from_a_run_alone) {
                           .output("y")
                           .model();
   EXPECT_THAT(numerics(model), IsEmpty());
-  Live live;
+  ObservedTensors live;
   live.shapes["x"] = {1, 5000};
   EXPECT_EQ(told(check_numerics(ModelIndex(model), live), "fp16-softmax"),
             "node_1: it sums 5000 float16 numbers");

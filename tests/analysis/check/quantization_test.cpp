@@ -163,7 +163,7 @@ TEST(QuantizationCheck, a_range_that_the_operator_cannot_fill_is_found) {
 
 TEST(QuantizationCheck, a_range_that_given_data_does_not_fill_is_found) {
   const Model model = pair(0.1F).model();
-  Live live;
+  ObservedTensors live;
   live.ranges["x"] = {.low = -0.1, .high = 0.5};
   EXPECT_EQ(told(check_calibration(ModelIndex(model), live, true), "unfilled-range"),
             "node_1: 'dq' is quantized over [-0.7, 24.8], and the given data reaches [-0.1, 0.5]");

@@ -293,9 +293,9 @@ TEST(FurtherRuns, rounding_behind_a_saturated_activation_is_no_other_network) {
 }
 
 // A model as a PyTorch one is known: what it returns, its parameters, and its leaves.
-class Live : public Runner {
+class ObservedTensors : public Runner {
  public:
-  Live(const Model& model, std::vector<WatchedTensor> leaves)
+  ObservedTensors(const Model& model, std::vector<WatchedTensor> leaves)
       : runner_(model.clone()), leaves_(std::move(leaves)) {
     for (const auto& weight : model.graph().initializer())
       parameters_.push_back(model.tensor(weight));
@@ -316,7 +316,8 @@ class Live : public Runner {
   std::vector<Tensor> parameters_;
 };
 
-CompareResult compared_live(Live reference, const Model& candidate, Precision precision) {
+CompareResult compared_live(ObservedTensors reference, const Model& candidate,
+                            Precision precision) {
   Drawn samples;
   CompareModelsOptions options;
   options.compare.limits = default_limits(precision);
@@ -385,7 +386,7 @@ Model module_network() {
   return builder.model();
 }
 
-Live live_module(bool functional_clip = false) {
+ObservedTensors live_module(bool functional_clip = false) {
   std::vector<WatchedTensor> leaves = {
       {.name = "conv", .type = "Conv2d"},
       {.name = "norm", .type = "BatchNorm2d", .constants = {{"eps", norm_epsilon}}},

@@ -33,7 +33,7 @@ LayerRow absent(const std::string& layer, const std::string& type, Match match) 
 LayersResult settled(const Model& model, std::vector<LayerRow> rows) {
   LayersResult result{.rows = std::move(rows)};
   const ModelIndex index(model);
-  settle_absent_layers(result, CandidateGraph(index, result.rows));
+  classify_absent_layers(result, CandidateGraph(index, result.rows));
   return result;
 }
 
@@ -155,7 +155,7 @@ TEST(AbsentLayers, one_number_is_not_missed_where_what_follows_it_is_right) {
   LayersResult result{.rows = {right("x", "aten.relu"), single}, .outputs = {right("y", "")}};
   const Model model = graph.model();
   const ModelIndex index(model);
-  settle_absent_layers(result, CandidateGraph(index, result.rows));
+  classify_absent_layers(result, CandidateGraph(index, result.rows));
   EXPECT_EQ(result.rows[1].match, Match::fused);
   const LayersResult inside = settled(model, {single, right("y", "aten.sigmoid")});
   EXPECT_EQ(inside.rows[0].match, Match::fused);
@@ -170,7 +170,7 @@ TEST(AbsentLayers, the_last_layer_is_fused_where_the_output_is_right) {
     output.exceeds = exceeds;
     LayersResult result{.rows = {absent("last", "Linear", Match::none)}, .outputs = {output}};
     const ModelIndex index(model);
-    settle_absent_layers(result, CandidateGraph(index, result.rows));
+    classify_absent_layers(result, CandidateGraph(index, result.rows));
     return result.rows[0].match;
   };
   EXPECT_EQ(last("FusedGemm", false), Match::fused);

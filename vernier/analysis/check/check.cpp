@@ -88,11 +88,11 @@ Findings check_as_written(const ModelIndex& index, const Runs& runs, const Check
   std::unique_ptr<Runner> runner;
   if (runs.ran() && (numerics || axes || calibration))
     runner = open_as_written(index.model(), options);
-  const Live live = runner ? check_live(index, runs, *runner) : Live{};
-  if (numerics) append(findings, live.findings);
-  if (numerics) append(findings, check_numerics(index, live));
+  const ObservedTensors observed = runner ? check_values(index, runs, *runner) : ObservedTensors{};
+  if (numerics) append(findings, observed.findings);
+  if (numerics) append(findings, check_numerics(index, observed));
   if (calibration)
-    append(findings, check_calibration(index, live, static_cast<bool>(options.samples)));
+    append(findings, check_calibration(index, observed, static_cast<bool>(options.samples)));
   if (runner && axes) append(findings, check_declared_axes(index, runs, *runner));
   runner.reset();
   if (runs.ran() && axes) append(findings, check_fixed_axes(index, runs, options));

@@ -41,18 +41,18 @@ Findings check_training_mode(const ModelIndex& index);
 Findings check_weights(const ModelIndex& index);
 
 // What runs on the samples showed.
-struct Live {
+struct ObservedTensors {
   // Shapes of tensors and inputs, by the names that probes report.
   std::map<std::string, Shape> shapes;
   std::map<std::string, RealRange> ranges;  // of float tensors, over all samples
   Findings findings;
 };
 // Finds NaN and infinity, and the operator that first produced them.
-Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched);
+ObservedTensors check_values(const ModelIndex& index, const Runs& runs, Runner& watched);
 
-// Checks types, epsilons and unfolded normalisations. Shapes in `live`, which may be empty, take
-// precedence over declared ones.
-Findings check_numerics(const ModelIndex& index, const Live& live);
+// Checks types, epsilons and unfolded normalisations. Shapes in `observed`, which may be empty,
+// take precedence over declared ones.
+Findings check_numerics(const ModelIndex& index, const ObservedTensors& observed);
 
 // Indices beyond the end of their table: constant ones, and inputs at the end of their range.
 Findings check_indices(const ModelIndex& index, const Runs& runs);
@@ -84,6 +84,7 @@ Findings check_quantization(const ModelIndex& index);
 
 // Quantizers whose range is far larger than what their tensor can reach or, with given samples,
 // what it does reach.
-Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples);
+Findings check_calibration(const ModelIndex& index, const ObservedTensors& observed,
+                           bool given_samples);
 
 }  // namespace vernier

@@ -15,7 +15,7 @@
 namespace vernier {
 namespace {
 
-struct Sighting {
+struct NonFiniteTensor {
   std::string tensor;
   std::string what;  // "NaN" or "infinity"
 };
@@ -27,16 +27,16 @@ void widen_range(std::map<std::string, RealRange>& ranges, const std::string& na
   range->second.high = std::max(range->second.high, statistics.max);
 }
 
-struct Watching {
-  Live live;
-  std::optional<Sighting> first_nan, first_inf;
+struct TensorObserver {
+  ObservedTensors observed;
+  std::optional<NonFiniteTensor> first_nan, first_inf;
 
   void add(const TensorView& tensor) {
     const std::string name(tensor.name);
-    live.shapes[name] = Shape(tensor.shape.begin(), tensor.shape.end());
+    observed.shapes[name] = Shape(tensor.shape.begin(), tensor.shape.end());
     if (!is_float(tensor.dtype)) return;
     const TensorStatistics statistics = tensor_statistics(tensor);
-    if (statistics.finite() > 0) widen_range(live.ranges, name, statistics);
+    if (statistics.finite() > 0) widen_range(observed.ranges, name, statistics);
     if (statistics.nan > 0 && !first_nan) first_nan = {name, "NaN"};
     if (statistics.inf() > 0 && !first_inf) first_inf = {name, "infinity"};
   }
@@ -47,12 +47,12 @@ bool has_nonfinite(const Tensor& tensor) {
 }
 
 // Infinity inside the model is common (masks), but not in an output. NaN is reported anywhere.
-Findings judge(const ModelIndex& index, const Runs& runs, const Watching& seen) {
+Findings judge(const ModelIndex& index, const Runs& runs, const TensorObserver& seen) {
   const auto output = std::ranges::find_if(runs.outputs, has_nonfinite);
   const bool reaches_output = output != runs.outputs.end();
-  std::optional<Sighting> origin = seen.first_nan;
+  std::optional<NonFiniteTensor> origin = seen.first_nan;
   if (reaches_output && !origin) origin = seen.first_inf;
-  if (!origin && reaches_output) origin = Sighting{output->name, "NaN or infinity"};
+  if (!origin && reaches_output) origin = NonFiniteTensor{output->name, "NaN or infinity"};
   if (!origin) return {};
   const FoundTensor* writer = index.tensor(origin->tensor);
   std::string evidence = fmt::format("{} first appears in '{}'", origin->what, origin->tensor);
@@ -215,10 +215,11 @@ Findings added_epsilon(const GraphIndex& graph, const NodeProto& node) {
 // ---- Softmax
 
 // The number of elements that a Softmax sums; 0 if unknown.
-std::int64_t softmax_length(const GraphIndex& graph, const NodeProto& node, const Live& live) {
+std::int64_t softmax_length(const GraphIndex& graph, const NodeProto& node,
+                            const ObservedTensors& observed) {
   const std::string input = input_name(node, 0);
   std::optional<Shape> shape = graph.declared_shape(input);
-  if (const auto seen = live.shapes.find(graph.label(input)); seen != live.shapes.end())
+  if (const auto seen = observed.shapes.find(graph.label(input)); seen != observed.shapes.end())
     shape = seen->second;
   if (!shape || shape->empty()) return 0;
   const bool flattens = graph.index().model().opset() < 13;  // into one axis, from `axis` on
@@ -229,10 +230,11 @@ std::int64_t softmax_length(const GraphIndex& graph, const NodeProto& node, cons
   return checked_element_count(std::span(*shape).subspan(axis, count)).value_or(0);
 }
 
-Findings long_softmax(const GraphIndex& graph, const NodeProto& node, const Live& live) {
+Findings long_softmax(const GraphIndex& graph, const NodeProto& node,
+                      const ObservedTensors& observed) {
   if (!is_op(node, "Softmax") && !is_op(node, "LogSoftmax")) return {};
   if (graph.dtype(input_name(node, 0)) != DType::f16) return {};
-  const std::int64_t length = softmax_length(graph, node, live);
+  const std::int64_t length = softmax_length(graph, node, observed);
   if (length <= longest_f16_softmax) return {};
   return {make_finding("fp16-softmax", node_subject(graph, node),
                        fmt::format("it sums {} float16 numbers", length))};
@@ -275,8 +277,8 @@ Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input
 
 }  // namespace
 
-Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched) {
-  Watching seen;
+ObservedTensors check_values(const ModelIndex& index, const Runs& runs, Runner& watched) {
+  TensorObserver seen;
   for (const Sample& sample : runs.samples) {
     for (const Tensor& input : sample) seen.add(input);
     try {
@@ -285,11 +287,11 @@ Live check_live(const ModelIndex& index, const Runs& runs, Runner& watched) {
       break;  // earlier observations still count
     }
   }
-  seen.live.findings = judge(index, runs, seen);
-  return std::move(seen.live);
+  seen.observed.findings = judge(index, runs, seen);
+  return std::move(seen.observed);
 }
 
-Findings check_numerics(const ModelIndex& index, const Live& live) {
+Findings check_numerics(const ModelIndex& index, const ObservedTensors& observed) {
   Findings findings;
   for (const GraphIndex& graph : index.graphs()) {
     append(findings, float64_findings(graph));
@@ -298,7 +300,7 @@ Findings check_numerics(const ModelIndex& index, const Live& live) {
       append(findings, unfolded(graph, node));
       append(findings, attribute_epsilon(graph, node));
       append(findings, added_epsilon(graph, node));
-      append(findings, long_softmax(graph, node, live));
+      append(findings, long_softmax(graph, node, observed));
     }
   }
   return findings;

@@ -227,11 +227,11 @@ class Expectation {
     if (graph_wants_bytes && divides_by_255(config_))
       add("value-range", image_.rescales()
                              ? "both the graph and the preprocessing divide by 255"
-                             : fmt::format("the graph takes off a mean of {}, which is of [0,255], "
+                             : fmt::format("the graph subtracts a mean of {}, which is of [0,255], "
                                            "and the preprocessing gives [0,1]",
                                            text(image_.mean())));
     else if (graph_wants_unit && !normalises(config_) && leaves_range(config_))
-      add("value-range", fmt::format("the graph takes off a mean of {}, which is of [0,1], and the "
+      add("value-range", fmt::format("the graph subtracts a mean of {}, which is of [0,1], and the "
                                      "preprocessing gives [0,255]",
                                      text(image_.mean())));
     else if (normalises(config_))
@@ -260,7 +260,7 @@ class Expectation {
                       text(image_.mean()), text(image_.std()), text(config_.mean),
                       text(config_.std)));
     else if (!image_.normalises() && !normalises(config_))
-      add_input("never-normalised", "neither the graph nor the preprocessing takes off a mean");
+      add_input("never-normalised", "neither the graph nor the preprocessing subtracts a mean");
   }
 
   // Whether this is ImageNet's mean, in [0,1] or times 255, in RGB or reversed order.

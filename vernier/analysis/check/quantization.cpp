@@ -242,14 +242,15 @@ Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation
 
 }  // namespace
 
-Findings check_calibration(const ModelIndex& index, const Live& live, bool given_samples) {
+Findings check_calibration(const ModelIndex& index, const ObservedTensors& observed,
+                           bool given_samples) {
   Findings findings;
   for (const QuantizedActivation& activation : find_quantization(index).activations) {
     if (activation.dynamic) continue;  // its range follows from the data
     Findings bounded =
         unfilled(index, activation, output_range(activation.writer_op), activation.writer_op);
-    const auto seen = live.ranges.find(activation.before);
-    if (bounded.empty() && given_samples && seen != live.ranges.end())
+    const auto seen = observed.ranges.find(activation.before);
+    if (bounded.empty() && given_samples && seen != observed.ranges.end())
       bounded = unfilled(index, activation, seen->second, "the given data");
     append(findings, std::move(bounded));
   }

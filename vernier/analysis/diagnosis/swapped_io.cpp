@@ -50,9 +50,9 @@ std::vector<Swap> output_pairs(const std::vector<PairResult>& outputs) {
   return pairs;
 }
 
-class Swapping {
+class SwapSearch {
  public:
-  Swapping(const ComparedModels& models, Samples& samples, const DiagnosisOptions& options)
+  SwapSearch(const ComparedModels& models, Samples& samples, const DiagnosisOptions& options)
       : models_(models),
         few_(first_samples(samples, samples_of_pairs)),
         options_(options),
@@ -106,7 +106,7 @@ bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples&
   if (inputs.empty() && outputs.empty()) return false;
   asked(options, Question::remedy);
   try {
-    const Swapping swapping(models, samples, options);
+    const SwapSearch swapping(models, samples, options);
     auto remedy = swapping.find(inputs, Remedy::Kind::swap_inputs);
     if (!remedy) remedy = swapping.find(outputs, Remedy::Kind::swap_outputs);
     if (!remedy) return false;

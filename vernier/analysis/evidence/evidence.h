@@ -43,7 +43,7 @@ struct Evidence {
 inline constexpr double least_diversity = 0.01;
 // How much lower the SQNR of a correct candidate may be on synthetic inputs that fit its
 // calibration than on real inputs. Measured: up to 8.1 dB.
-inline constexpr double made_up_loss_db = 8;
+inline constexpr double synthetic_loss_db = 8;
 
 // A differing weight fails the candidate. A broken limit fails it on real inputs, and on any inputs
 // if it is in float32. On synthetic inputs, a candidate below float32 fails only if the limit is

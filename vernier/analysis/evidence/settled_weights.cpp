@@ -71,8 +71,8 @@ void settle(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& ref
 
 }  // namespace
 
-void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
-                      const std::vector<ModelWeight>& candidates) {
+void explain_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
+                       const std::vector<ModelWeight>& candidates) {
   for (const bool much_alike : {false, true})
     if (std::ranges::any_of(rows, differs)) settle(rows, references, candidates, much_alike);
 }

@@ -11,8 +11,8 @@ namespace vernier {
 
 // Weights that differ are the same after all if factors for their channels explain each of them and
 // these factors cancel between the weights.
-void settle_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
-                      const std::vector<ModelWeight>& candidates);
+void explain_equalised(std::vector<PairedWeight>& rows, const std::vector<ModelWeight>& references,
+                       const std::vector<ModelWeight>& candidates);
 
 // A weight that was multiplied as a whole differs, unless another changed weight may cancel the
 // factor.

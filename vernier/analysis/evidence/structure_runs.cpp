@@ -136,14 +136,14 @@ bool is_rounded_activation(const PairResult& output) {
 
 // Outputs of a final Softmax or Sigmoid that are the same within rounding. Empty with a reference
 // model: there the activation's input is compared.
-std::set<std::string> levelled_outputs(const CompareResult& compared, const ComparedRun& run) {
-  std::set<std::string> levelled;
-  if (run.models.reference) return levelled;
+std::set<std::string> saturated_outputs(const CompareResult& compared, const ComparedRun& run) {
+  std::set<std::string> saturated;
+  if (run.models.reference) return saturated;
   for (const FinalActivation& activation : find_final_activations(run.extended_index))
     for (const PairResult& output : compared.outputs)
       if (output.name == activation.output && is_rounded_activation(output))
-        levelled.insert(output.name);
-  return levelled;
+        saturated.insert(output.name);
+  return saturated;
 }
 
 // Compares the candidate in float32 with the reference, on a few samples. nullopt, with a warning
@@ -165,13 +165,13 @@ std::optional<StructureEvidence> measure_structure(const FloatForm& form, const 
     OrtRunner runner(form.model.clone(), runtime);
     WidenedSamples samples(spread_samples(run.samples, few_samples, again.io.steps), form.model);
     const CompareResult compared = compare_outputs(runner, run, samples, again);
-    const std::set<std::string> levelled = levelled_outputs(compared, run);
+    const std::set<std::string> saturated = saturated_outputs(compared, run);
     for (const Failure& failure : compared.verdict.failures)
       if (failure.metric == default_ids_limit(Precision::fp32).metric)
         structure.other_ids = failure.subject, structure.equal_ids = failure.value;
       else if (is_nonfinite_alone(failure, compared.verdict.failures))
         take_worst(structure, {.output = failure.subject, .sqnr_db = -INFINITY});
-      else if (failure.kind == FailureKind::broken && !levelled.contains(failure.subject))
+      else if (failure.kind == FailureKind::broken && !saturated.contains(failure.subject))
         take_worst(structure, measured_on(failure, compared));
     for (const PairResult& output : compared.outputs)
       if (std::ranges::count(compared.before_activation, output.name, &PairResult::name) > 0 &&

@@ -167,7 +167,7 @@ WeightEvidence compare(const std::vector<ModelWeight>& references,
                        const std::vector<ModelWeight>& candidates, bool shapes_tell) {
   WeightEvidence evidence{.weights = Pairing(references, shapes_tell).pair(candidates),
                           .worst_db = INFINITY};
-  settle_equalised(evidence.weights, references, candidates);
+  explain_equalised(evidence.weights, references, candidates);
   settle_scaled(evidence.weights);
   double all = 0, same = 0;
   for (std::size_t i = 0; i < evidence.weights.size(); ++i) {

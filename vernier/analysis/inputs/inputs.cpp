@@ -243,7 +243,7 @@ bool are_given(const InputSpec& spec) {
 bool has_real_inputs(const InputSpec& spec) {
   const bool is_archive =
       spec.data.extension() == ".npz" && std::filesystem::is_regular_file(spec.data);
-  return are_given(spec) && !(is_archive && NpzReader(spec.data).comment() == made_up_comment);
+  return are_given(spec) && !(is_archive && NpzReader(spec.data).comment() == synthetic_comment);
 }
 
 std::int64_t parse_samples(std::string_view text) {

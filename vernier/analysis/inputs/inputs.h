@@ -63,7 +63,7 @@ struct InputSpec {
 };
 
 // The comment in a file of inputs that are synthetic.
-inline constexpr const char* made_up_comment = "vernier: made up";
+inline constexpr const char* synthetic_comment = "vernier: made up";
 
 // Whether the spec names data: a file, a text or a dataset.
 bool are_given(const InputSpec& spec);

@@ -176,7 +176,7 @@ void count_exceeding(LayersResult& result) {
   }
 }
 
-void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate) {
+void classify_absent_layers(LayersResult& result, const CandidateGraph& candidate) {
   const AbsentLayers absent(result, candidate);
   std::vector<std::pair<std::size_t, Match>> changes;
   for (std::size_t i = 0; i < result.rows.size(); ++i)

@@ -15,7 +15,7 @@ void count_exceeding(LayersResult& result);
 // the layer that reads the tensor before them. Without this, a fused layer would count as missing
 // if the next layer is wrong, and a missing one as fused if the next layer, which need not read it,
 // is right.
-void settle_absent_layers(LayersResult& result, const CandidateGraph& candidate);
+void classify_absent_layers(LayersResult& result, const CandidateGraph& candidate);
 
 // An activation function that counts as fused, although the layer behind it has no operator for it
 // and the candidate fewer than the reference has layers: that layer may hardly depend on it.

@@ -264,7 +264,7 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
   GraphEvidence graphs;
   if (!index) {
     const CandidateGraph graph(ran, result.rows);
-    settle_absent_layers(result, graph);
+    classify_absent_layers(result, graph);
     graphs.missing = find_lost_activation(result, graph, ran);
   }
   graphs.unproven_weight = find_unproven_weight(

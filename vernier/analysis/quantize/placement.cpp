@@ -53,9 +53,9 @@ std::int64_t size_of(const TensorProto& tensor) {
   return size;
 }
 
-class Placing {
+class QuantizerPlacer {
  public:
-  Placing(const Model& model, const PlacementOptions& options)
+  QuantizerPlacer(const Model& model, const PlacementOptions& options)
       : index_(model), graph_(index_.main()), options_(options) {
     require_kept_nodes();
   }
@@ -307,7 +307,7 @@ QuantizerPlacement parse_placement(std::string_view name) {
 }
 
 PlacementPlan place_quantizers(const Model& model, const PlacementOptions& options) {
-  return Placing(model, options).plan();
+  return QuantizerPlacer(model, options).plan();
 }
 
 }  // namespace vernier

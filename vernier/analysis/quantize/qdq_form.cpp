@@ -29,9 +29,9 @@ std::int64_t channel_axis(const NodeProto& node) {
   return node.op_type() == "QGemm" && attribute_int(node, "transB", 0) != 0 ? 0 : 1;
 }
 
-class Rewriting {
+class QdqRewriter {
  public:
-  explicit Rewriting(const ModelIndex& model)
+  explicit QdqRewriter(const ModelIndex& model)
       : model_(model), graph_(model.main()), writer_(model.model().clone()) {}
 
   std::optional<Model> rewrite() {
@@ -166,6 +166,6 @@ class Rewriting {
 
 }  // namespace
 
-std::optional<Model> in_qdq_form(const ModelIndex& model) { return Rewriting(model).rewrite(); }
+std::optional<Model> in_qdq_form(const ModelIndex& model) { return QdqRewriter(model).rewrite(); }
 
 }  // namespace vernier

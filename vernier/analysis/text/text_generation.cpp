@@ -135,7 +135,7 @@ class TextEvaluation {
       for (const std::int64_t id : text_.blocks[i])
         if (id < 0 || id >= most)
           throw Error(
-              fmt::format("[text] block {} holds token {}, the model knows 0 to {}; is it of "
+              fmt::format("[text] block {} holds token {}, token ids are 0 to {}; is it of "
                           "another tokenizer?",
                           i, id, most - 1));
     if (text_.blocks.empty()) throw Error("[text] there are no tokens to score");
