@@ -52,7 +52,8 @@ void run_job(const Job& job) {
   if (job.mode == "bare")
     run_bare(float_model, quantized_model, *samples, job.threads);
   else
-    debug(float_model, quantized_model, *samples, {.runtime = {.threads = job.threads}});
+    debug(ModelIndex(float_model), ModelIndex(quantized_model), *samples,
+          {.runtime = {.threads = job.threads}});
 }
 
 Cost cost_of(const Job& job) {

@@ -49,7 +49,7 @@ void run_job(const Job& job) {
   const auto samples = random_samples(candidate.inputs(), {.samples = std::stoll(job.samples),
                                                            .distribution = Distribution::normal});
   if (job.mode == "layers")
-    validate_layers(candidate, *samples, {.reference = job.reference, .tolerance = 1});
+    validate_layers(ModelIndex(candidate), *samples, {.reference = job.reference, .tolerance = 1});
   else
     run_bare(candidate, job, *samples, job.mode == "activations");
 }

@@ -91,9 +91,9 @@ int run_check(const CheckCommand& options) {
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const std::filesystem::path reference = find_reference(options.models, resolved);
   const CheckOptions checked = check_options(options, reference, resolved);
-  const std::optional<Model> model = load_to_check(resolved.model);
-  if (model) require_numbers(*model, options);
-  const CheckResult result = check(resolved.model, model, checked);
+  const auto model = load_to_check(resolved.model);
+  if (model) require_numbers(model->model(), options);
+  const CheckResult result = check(resolved.model, model.get(), checked);
   CheckSubject subject{.run = describe_run("check", resolved, reference, options.runtime),
                        .top = options.top};
   if (!options.only.empty()) subject.run.settings.emplace_back("only", options.only);

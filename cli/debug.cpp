@@ -70,8 +70,8 @@ int run_debug(DebugCommand& options) {
       .io = options.io};
   const ResolvedModel resolved = resolve_model_argument(options.models.models, options.models.id);
   const auto reference_path = resolve_reference(options.models.reference, resolved);
-  const Model reference = load_reference(reference_path);
-  const Model candidate = load_candidate(resolved.model);
+  const ModelIndex reference(load_reference(reference_path));
+  const ModelIndex candidate(load_candidate(resolved.model));
   if (!options.model_id.empty())
     options.input.dataset.preprocessing.file =
         preprocessing_of_model(options.model_id, options.models.id);
@@ -84,8 +84,8 @@ int run_debug(DebugCommand& options) {
   const std::int64_t samples = inputs.samples->size();
   Measured measured{.candidate = resolved.model,
                     .reference = reference_path,
-                    .candidate_model = &candidate,
-                    .reference_model = &reference,
+                    .candidate_model = &candidate.model(),
+                    .reference_model = &reference.model(),
                     .inputs = inputs.description,
                     .samples = inputs.samples.get(),
                     .sections = {{debug_section, samples}}};
@@ -102,7 +102,7 @@ int run_debug(DebugCommand& options) {
                        .low_db = options.low_db,
                        .good_db = options.good_db,
                        .top = options.top};
-  subject.run.precision = precision_name(candidate);
+  subject.run.precision = precision_name(candidate.model());
   if (const FloatSet* kept = result.sensitivity ? set_to_keep(*result.sensitivity) : nullptr;
       kept && can_keep_nodes(candidate, reference, kept->nodes))
     subject.keep_command =
@@ -119,7 +119,7 @@ int run_debug(DebugCommand& options) {
   subject.run.settings.emplace_back("low_db", options.low_db);
   subject.run.settings.emplace_back("good_db", options.good_db);
   describe_io(options.io, subject.run);
-  describe_placement(subject.run, candidate, options.runtime, *inputs.samples);
+  describe_placement(subject.run, candidate.model(), options.runtime, *inputs.samples);
   subject.run.interrupted = result.interrupted;
   write_result(
       options.output, describe_debug(subject, result), [&] { return debug_json(subject, result); },

@@ -133,7 +133,7 @@ int run_diagnose(DiagnoseCommand& options) {
   diagnosis.compare.compare.io = options.io;
   std::string graph;
   if (shows_graph(options.output))
-    diagnosis.loaded = [&](const Model& candidate) { graph = graph_json(candidate); };
+    diagnosis.loaded = [&](const ModelIndex& candidate) { graph = graph_json(candidate); };
   DetailRecord detail;
   diagnosis.layers.show_pair = diagnosis.debug.show_pair = detail_recorder(options.output, detail);
   const DiagnosisResult result = [&] {

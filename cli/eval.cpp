@@ -95,8 +95,11 @@ int run_compare(const EvalCommand& options) {
   compared.limits = limits_in_force(options.fail_if, options.baseline, pair_limit_metrics());
   compared.allow_missing = options.allow_missing;
   const OpenedModels opened = open_models(
-      load_candidate(resolved.model, options.precision), reference_path, options.input,
-      compare_options, reference_runtime(options, host_options(options.models, resolved)));
+      std::make_unique<const ModelIndex>(load_candidate(resolved.model, options.precision)),
+      reference_path, options.input, compare_options,
+      reference_runtime(options, host_options(options.models, resolved)));
+  const Model& candidate = opened.candidate->model();
+  const Model* reference = opened.reference ? &opened.reference->model() : nullptr;
   require_feedback(options.io, compared.io);
   const Inputs& inputs = opened.inputs;
   print_warnings(inputs.warnings);
@@ -110,8 +113,8 @@ int run_compare(const EvalCommand& options) {
       options.parts, options.output,
       {.candidate = resolved.model,
        .reference = reference_path,
-       .candidate_model = options.precision.empty() ? &opened.candidate : nullptr,
-       .reference_model = opened.compared().reference,
+       .candidate_model = options.precision.empty() ? &candidate : nullptr,
+       .reference_model = reference,
        .inputs = inputs.description,
        .samples = inputs.samples.get(),
        .sections = {{compare_section, inputs.samples->size() / compared.io.steps}}});
@@ -123,25 +126,24 @@ int run_compare(const EvalCommand& options) {
   if (parts.is_part()) return parts.write();
 
   if (options.stages && !result.interrupted) {
-    const Model* reference = opened.compared().reference;
     const auto own = reference ? open_reference(options, reference_path, {}, reference) : nullptr;
-    result.stages = run_stages(own ? *own : *opened.reference_runner, opened.candidate,
+    result.stages = run_stages(own ? *own : *opened.reference_runner, candidate,
                                compare_options.candidate_runtime, *inputs.samples, compared.io);
   }
 
   RunDescription run = describe_run("eval", resolved, reference_path, options.runtime);
   run.task = options.models.id.task;
-  run.precision = options.precision.empty() ? precision_name(opened.candidate) : options.precision;
+  run.precision = options.precision.empty() ? precision_name(candidate) : options.precision;
   run.inputs = inputs.description;
   run.samples = result.samples;
   describe_io(compared.io, run);
   if (options.allow_missing) run.settings.emplace_back("allow_missing", true);
-  describe_placement(run, opened.candidate, options.runtime, *inputs.samples);
+  describe_placement(run, candidate, options.runtime, *inputs.samples);
   run.interrupted = result.interrupted;
   if (opened.reference_runner) describe_host(run, opened.reference_runner->versions());
   write_result(options.output, describe_compare(run, result),
                [&] { return compare_json(run, result); },
-               {.graph = [&] { return graph_json(opened.candidate); }});
+               {.graph = [&] { return graph_json(*opened.candidate); }});
   update_baseline(options.baseline, result);
   return exit_code(result.verdict, result.interrupted);
 }

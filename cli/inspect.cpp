@@ -59,14 +59,14 @@ LiveTensors run_sample(const InspectCommand& options, const Model* onnx) {
 int run_inspect(const InspectCommand& options) {
   require_writable(options.output);
   const bool hosted = model_format(options.model) == ModelFormat::hosted;
-  const std::optional<Model> onnx = load_if_onnx(options.model);
+  const auto onnx = index_if_onnx(options.model);
   const Inspection inspection =
       onnx ? inspect(*onnx)
            : inspect(options.model,
                      hosted ? own_host(options.host, options.id, options.inputs) : HostOptions{});
   const std::string name = display_name(options.model);
   std::optional<LiveTensors> live;
-  if (options.tensors) live = run_sample(options, onnx ? &*onnx : nullptr);
+  if (options.tensors) live = run_sample(options, onnx ? &onnx->model() : nullptr);
   write_result(options.output, describe_inspection(name, inspection, live),
                [&] { return inspection_json(name, inspection, live); });
   return exit_pass;

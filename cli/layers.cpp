@@ -64,19 +64,19 @@ Validated validate_recorded(const LayersCommand& options, const fs::path& candid
 }
 
 Validated validate(const LayersCommand& options, const fs::path& path, LayersOptions layers) {
-  const Model candidate = load_candidate(path);
-  const std::optional<Model> reference = load_if_onnx(layers.reference);
-  layers.reference_model = reference ? &*reference : nullptr;
+  const ModelIndex candidate(load_candidate(path));
+  const auto reference = index_if_onnx(layers.reference);
+  layers.reference_model = reference.get();
   Inputs inputs = layers_inputs(candidate, options.input, layers);
   print_warnings(inputs.warnings);
   Measured measured{.candidate = path,
                     .reference = layers.reference,
-                    .candidate_model = &candidate,
-                    .reference_model = layers.reference_model,
+                    .candidate_model = &candidate.model(),
+                    .reference_model = reference ? &reference->model() : nullptr,
                     .inputs = inputs.description,
                     .samples = inputs.samples.get(),
                     .sections = {{layers_section, inputs.samples->size()}}};
-  if (judges_outputs(candidate, layers))
+  if (judges_outputs(candidate.model(), layers))
     measured.sections[compare_section] = inputs.samples->size() / layers.io.steps;
   MeasuredParts parts(options.parts, options.output, measured);
   layers.records = parts.records();
@@ -86,7 +86,7 @@ Validated validate(const LayersCommand& options, const fs::path& path, LayersOpt
       inputs.description};
   if (parts.is_part()) validated.part = parts.write();
   if (shows_graph(options.output)) validated.graph = graph_json(candidate);
-  describe_placement(validated.run, candidate, options.runtime, *inputs.samples);
+  describe_placement(validated.run, candidate.model(), options.runtime, *inputs.samples);
   return validated;
 }
 

@@ -32,13 +32,13 @@ struct RepairCommand {
 int run_repair(RepairCommand& options) {
   require_model_writable(options.repaired);
   require_writable(options.output);
-  const Model candidate = Model::load(options.model);
-  const Model reference = Model::load(options.reference);
-  const CalibrationData data = calibration_data(candidate, options.input);
+  const ModelIndex candidate(Model::load(options.model));
+  const ModelIndex reference(Model::load(options.reference));
+  const CalibrationData data = calibration_data(candidate.model(), options.input);
   if (!data.inputs.samples)
     throw Error(
         fmt::format("[repair] {}: repair needs data to prove a gain; pass --data or --dataset",
-                    candidate.name()));
+                    candidate.model().name()));
   print_warnings(data.inputs.warnings);
   RepairOptions repairing{.effort = options.tune ? Effort::tune : Effort::normal,
                           .target = parse_target_cpu(options.target),

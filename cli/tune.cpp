@@ -42,7 +42,7 @@ TuneResult tune_model(const Model& model, Samples& samples, const TuneCommand& o
   const Limit target = parse_target(options.target);
   const TuneCost cost = parse_tune_cost(options.cost);
   if (!options.reference.empty())
-    return tune_shipped(model, Model::load(options.reference), samples,
+    return tune_shipped(ModelIndex(model), ModelIndex(Model::load(options.reference)), samples,
                         {.target = target,
                          .cost = cost,
                          .threads = options.quantize.threads,
@@ -77,7 +77,8 @@ int keep(const TuneCommand& options) {
     throw Error(
         "[tune] --keep: is of a model that is quantized already; give --reference, or pass "
         "--keep-float to vernier quantize");
-  keep_nodes(Model::load(command.model), Model::load(options.reference), options.keep)
+  keep_nodes(ModelIndex(Model::load(command.model)), ModelIndex(Model::load(options.reference)),
+             options.keep)
       .save(command.quantized);
   fmt::print("{}: {} kept in float\n", command.quantized.string(),
              format_count(std::ssize(options.keep), "node"));

@@ -63,7 +63,7 @@ inline bool scale_constant(Model& model, const std::string& name, float factor) 
 inline bool scale_weight(Model& model) {
   const vernier_onnx::TensorProto* weight = largest_weight(model);
   if (!weight) return false;
-  for (const QuantizedWeight& found : find_quantization(model).weights)
+  for (const QuantizedWeight& found : find_quantization(ModelIndex(model)).weights)
     if (found.name == weight->name())
       return scale_constant(model, found.quantizer.scale.name, 1.5F);
   return false;
@@ -71,7 +71,7 @@ inline bool scale_weight(Model& model) {
 
 // Of the activation in the middle of the graph.
 inline bool narrow_activation(Model& model) {
-  const std::vector<QuantizedActivation> found = find_quantization(model).activations;
+  const std::vector<QuantizedActivation> found = find_quantization(ModelIndex(model)).activations;
   if (found.empty()) return false;
   return scale_constant(model, found[found.size() / 2].quantizer.scale.name, 0.25F);
 }

@@ -38,13 +38,14 @@ CompareResult compare(const fs::path& reference, const fs::path& candidate, cons
   std::optional<std::int64_t>& steps = options.compare.io.decode_steps;
   steps = steps.value_or(default_compare_steps);
   const OpenedModels opened =
-      open_models(load_candidate(candidate, options.precision), reference, spec, options);
+      open_models(std::make_unique<const ModelIndex>(load_candidate(candidate, options.precision)),
+                  reference, spec, options);
   return compare_models(opened.compared(), *opened.inputs.samples, std::move(options));
 }
 
 DebugResult debug(const fs::path& reference, const fs::path& candidate, const InputSpec& inputs,
                   DebugOptions options) {
-  const Model quantized = load_candidate(candidate), original = load_candidate(reference);
+  const ModelIndex quantized(load_candidate(candidate)), original(load_candidate(reference));
   const DebugInputs made =
       debug_inputs(original, quantized, with_default(inputs, default_debug_samples), options);
   return debug(original, quantized, *made.measured.samples, options);
@@ -55,9 +56,9 @@ LayersResult layers(const fs::path& reference, const fs::path& candidate, const 
   options.reference = reference;
   if (model_format(candidate) == ModelFormat::recorded)
     return validate_recorded_layers(candidate, options);
-  const Model model = load_candidate(candidate);
-  const std::optional<Model> original = load_if_onnx(reference);
-  options.reference_model = original ? &*original : nullptr;
+  const ModelIndex model(load_candidate(candidate));
+  const auto original = index_if_onnx(reference);
+  options.reference_model = original.get();
   InputSpec spec = with_default(inputs, 1);
   spec.default_distribution = Distribution::normal;
   options.real_inputs = has_real_inputs(inputs);

@@ -97,10 +97,11 @@ CompareResult result_of(const Model& reference, const Model& candidate, const Re
   CompareModelsOptions options;
   options.compare.limits = default_limits(precision_of(candidate));
   options.compare.evidence.real_inputs = bool(real);
+  const ModelIndex expected(reference), found(candidate);
   const auto samples =
       real ? real(candidate)
-           : std::move(automatic_inputs(candidate, &reference, {.shapes = shapes}, {}).samples);
-  return compare_models({.reference = &reference, .candidate = candidate}, *samples, options);
+           : std::move(automatic_inputs(found, &expected, {.shapes = shapes}, {}).samples);
+  return compare_models({.reference = &expected, .candidate = found}, *samples, options);
 }
 
 Verdict verdict_of(const Model& reference, const Model& candidate, const RealInputs& real,
@@ -170,7 +171,8 @@ TEST_F(WildPairs, no_narrow_range_passes) {
     const Model reference = Model::load(shared_data(pair.reference));
     const Model candidate = Model::load(shared_data(pair.candidate));
     const double right_db = pair.real ? exact_db(result_of(reference, candidate, pair.real)) : 0;
-    const std::vector<QuantizedActivation> found = find_quantization(candidate).activations;
+    const std::vector<QuantizedActivation> found =
+        find_quantization(ModelIndex(candidate)).activations;
     for (std::size_t i = 0; i < std::min(found.size(), of_each); ++i) {
       if (number++ % 3 != 0 && !takes_all()) continue;
       const std::size_t last = std::min(found.size(), of_each) - 1;

@@ -194,7 +194,7 @@ TEST(DebugCommand, without_limits_the_outputs_are_judged_as_eval_judges_them) {
 TEST(DebugCommand, an_input_range_far_too_narrow_does_not_pass_without_data) {
   const TemporaryDirectory folder;
   Model candidate = Model::load(mnist + "mnist_vit.int8.onnx");
-  const QuantizedActivation input = find_quantization(candidate).activations.front();
+  const QuantizedActivation input = find_quantization(ModelIndex(candidate)).activations.front();
   ASSERT_TRUE(scale_constant(candidate, input.quantizer.scale.name, 0.25F));
   candidate.save(folder / "narrow.onnx");
   const CompletedProcess outcome = run_vernier(

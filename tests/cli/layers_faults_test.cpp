@@ -58,7 +58,7 @@ class LayersFaults : public ::testing::Test {
     options.runtime.optimization = optimization;
     const auto samples =
         random_samples(candidate.inputs(), {.samples = 1, .distribution = Distribution::normal});
-    return validate_layers(candidate, *samples, options);
+    return validate_layers(ModelIndex(candidate), *samples, options);
   }
 
   void expect_nothing_found() const {

@@ -209,8 +209,8 @@ TEST(RunMap, has_no_kl_of_logits_of_another_vocabulary) {
   padded.graph().mutable_output(0)->clear_type();
   const auto decoder = find_decoder(model);
   const std::vector<std::int64_t> tokens = {3, 1, 4};
-  EXPECT_THAT(map_run(model, model, *decoder, {}, tokens).kl, SizeIs(3));
-  EXPECT_THAT(map_run(model, padded, *decoder, {}, tokens).kl, SizeIs(0));
+  EXPECT_THAT(map_run(model, ModelIndex(model), *decoder, {}, tokens).kl, SizeIs(3));
+  EXPECT_THAT(map_run(model, ModelIndex(padded), *decoder, {}, tokens).kl, SizeIs(0));
 }
 
 TEST(CacheFaults, swapped_caches_are_named) {

@@ -35,7 +35,7 @@ TEST(InferenceMode, a_norm_trains_by_its_attribute_and_a_dropout_by_its_operands
 }
 
 TEST(InferenceMode, nothing_trains_and_no_statistics_are_given) {
-  const Model model = in_inference_mode(in_training(1, 0.5F, true));
+  const Model model = in_inference_mode(ModelIndex(in_training(1, 0.5F, true)));
   EXPECT_FALSE(trains(model, 0));
   EXPECT_FALSE(trains(model, 1));
   EXPECT_EQ(model.graph().node(0).output_size(), 1);
@@ -43,7 +43,7 @@ TEST(InferenceMode, nothing_trains_and_no_statistics_are_given) {
 
 TEST(InferenceMode, a_model_that_does_not_train_stays_as_it_is) {
   const Model model = in_training(0, 0.5F, false);
-  EXPECT_EQ(in_inference_mode(model).graph().SerializeAsString(),
+  EXPECT_EQ(in_inference_mode(ModelIndex(model)).graph().SerializeAsString(),
             model.graph().SerializeAsString());
 }
 

@@ -28,11 +28,12 @@ GraphBuilder with_scales() {
 }
 
 TEST(QuantizationSummary, a_float_model_has_none) {
-  EXPECT_FALSE(is_quantized(summarize_quantization(load("mnist_cnn.onnx"))));
+  EXPECT_FALSE(is_quantized(summarize_quantization(ModelIndex(load("mnist_cnn.onnx")))));
 }
 
 TEST(QuantizationSummary, pairs_and_weights_of_a_qdq_model_are_told_apart) {
-  const QuantizationSummary summary = summarize_quantization(load("mnist_cnn.int8.onnx"));
+  const QuantizationSummary summary =
+      summarize_quantization(ModelIndex(load("mnist_cnn.int8.onnx")));
   EXPECT_EQ(summary.quantize, 16);
   EXPECT_EQ(summary.dequantize, 36);
   EXPECT_EQ(summary.activation_pairs, 16);
@@ -42,12 +43,12 @@ TEST(QuantizationSummary, pairs_and_weights_of_a_qdq_model_are_told_apart) {
 }
 
 TEST(QuantizationSummary, granularity_is_told_by_the_scales) {
-  const QuantizationSummary summary = summarize_quantization(
+  const QuantizationSummary summary = summarize_quantization(ModelIndex(
       with_scales()
           .node("DequantizeLinear", {"w", "s1", "z1"}, {"a"})
           .node("DequantizeLinear", {"w", "s8"}, {"b"})
           .node("DequantizeLinear", {"w4", "s8"}, {"c"}, {int_attribute("block_size", 2)})
-          .model());
+          .model()));
   EXPECT_EQ(summary.weights_per_tensor, 1);
   EXPECT_EQ(summary.weights_per_channel, 1);
   EXPECT_EQ(summary.weights_blockwise, 1);
@@ -55,13 +56,13 @@ TEST(QuantizationSummary, granularity_is_told_by_the_scales) {
 }
 
 TEST(QuantizationSummary, a_weight_may_be_quantized_in_the_graph_or_be_a_constant) {
-  const QuantizationSummary summary = summarize_quantization(
+  const QuantizationSummary summary = summarize_quantization(ModelIndex(
       with_scales()
           .node("QuantizeLinear", {"f", "s8", "z1"}, {"q"})
           .node("DequantizeLinear", {"q", "s8", "z1"}, {"a"})
           .node("Constant", {}, {"k"}, {tensor_attribute("value", make_tensor("", DType::i8, {2}))})
           .node("DequantizeLinear", {"k", "s1"}, {"b"})
-          .model());
+          .model()));
   EXPECT_EQ(summary.activation_pairs, 0);
   EXPECT_EQ(summary.weights_per_channel, 1);
   EXPECT_EQ(summary.weights_per_tensor, 1);
@@ -71,16 +72,16 @@ TEST(QuantizationSummary, integer_and_block_operators_are_counted) {
   const auto blocks = [](int size) {
     return std::vector{int_attribute("bits", 4), int_attribute("block_size", size)};
   };
-  const QuantizationSummary summary =
-      summarize_quantization(GraphBuilder()
-                                 .node("QLinearConv", {}, {"a"})
-                                 .node("QLinearAdd", {}, {"b"}, {}, "com.microsoft")
-                                 .node("MatMulInteger", {}, {"c"})
-                                 .node("DynamicQuantizeLinear", {}, {"d"})
-                                 .node("MatMulNBits", {}, {"e"}, blocks(32), "com.microsoft")
-                                 .node("MatMulNBits", {}, {"f"}, blocks(32), "com.microsoft")
-                                 .node("MatMulNBits", {}, {"g"}, blocks(128), "com.microsoft")
-                                 .model());
+  const QuantizationSummary summary = summarize_quantization(
+      ModelIndex(GraphBuilder()
+                     .node("QLinearConv", {}, {"a"})
+                     .node("QLinearAdd", {}, {"b"}, {}, "com.microsoft")
+                     .node("MatMulInteger", {}, {"c"})
+                     .node("DynamicQuantizeLinear", {}, {"d"})
+                     .node("MatMulNBits", {}, {"e"}, blocks(32), "com.microsoft")
+                     .node("MatMulNBits", {}, {"f"}, blocks(32), "com.microsoft")
+                     .node("MatMulNBits", {}, {"g"}, blocks(128), "com.microsoft")
+                     .model()));
   EXPECT_THAT(summary.integer_operators,
               ElementsAre(Pair("MatMulInteger", 1), Pair("QLinearAdd", 1), Pair("QLinearConv", 1)));
   EXPECT_EQ(summary.dynamic_quantize, 1);
@@ -91,11 +92,11 @@ TEST(QuantizationSummary, integer_and_block_operators_are_counted) {
 TEST(QuantizationSummary, subgraphs_see_the_weights_around_them) {
   GraphBuilder branch("branch");
   branch.node("DequantizeLinear", {"w", "s8"}, {"y"}).output("y");
-  const QuantizationSummary summary = summarize_quantization(
+  const QuantizationSummary summary = summarize_quantization(ModelIndex(
       with_scales()
           .node("If", {"c"}, {"y"},
                 {graph_attribute("then_branch", branch), graph_attribute("else_branch", branch)})
-          .model());
+          .model()));
   EXPECT_EQ(summary.weights_per_channel, 2);
 }
 

@@ -34,7 +34,7 @@ TEST(Quantization, a_pair_is_found_with_its_writer) {
                           .node("DequantizeLinear", {"q", "s"}, {"z"})
                           .node("Neg", {"z"}, {"out"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.activations, SizeIs(1));
   const QuantizedActivation& activation = found.activations[0];
   EXPECT_EQ(activation.name, "y");
@@ -51,7 +51,7 @@ TEST(Quantization, a_pair_that_ends_in_an_output_has_its_name) {
                           .node("DequantizeLinear", {"q", "s"}, {"y"})
                           .output("y")
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.activations, SizeIs(1));
   EXPECT_EQ(found.activations[0].name, "y");
 }
@@ -63,7 +63,7 @@ TEST(Quantization, a_pair_for_each_reader_is_one_row) {
                           .node("QuantizeLinear", {"x", "s"}, {"q2"})
                           .node("DequantizeLinear", {"q2", "s"}, {"b"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_THAT(found.activations, SizeIs(1));
 }
 
@@ -78,7 +78,7 @@ TEST(Quantization, pairs_inside_subgraphs_are_found) {
                                 {graph_attribute("then_branch", subgraph),
                                  graph_attribute("else_branch", subgraph)})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_THAT(found.activations, SizeIs(2));
 }
 
@@ -88,7 +88,7 @@ TEST(Quantization, weights_behind_dequantize_are_read) {
                           .node("DequantizeLinear", {"w_quantized", "s"}, {"w"})
                           .node("Add", {"x", "w"}, {"y"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_THAT(found.activations, IsEmpty());
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].name, "w_quantized");
@@ -104,7 +104,7 @@ TEST(Quantization, float_weights_behind_a_pair_are_fake_quantized) {
                           .node("DequantizeLinear", {"q", "s"}, {"wq"})
                           .node("Add", {"x", "wq"}, {"y"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].form, WeightForm::fake_quantized);
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(1, 0.5F));
@@ -121,7 +121,7 @@ TEST(Quantization, q_operators_show_their_output_and_weight) {
           .node("QLinearMatMul", {"q", "s", "z", "w", "s", "z", "s", "z"}, {"y_quantized"})
           .node("DequantizeLinear", {"y_quantized", "s", "z"}, {"y"})
           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.activations, SizeIs(2));
   EXPECT_EQ(found.activations[0].before, "x");
   EXPECT_EQ(found.activations[1].stored, "y_quantized");
@@ -141,7 +141,7 @@ TEST(Quantization, a_constant_that_a_q_operator_adds_is_a_weight) {
                                 {"y_quantized"})
                           .node("DequantizeLinear", {"y_quantized", "s", "z"}, {"y"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].reader_input, 0);
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(1.5F, 2));
@@ -159,7 +159,7 @@ TEST(Quantization, a_float_constant_that_q_operators_read_quantized_is_a_weight)
           .node("QLinearAdd", {"q", "s", "z", "b", "s", "z", "s", "z"}, {"y_quantized"})
           .node("DequantizeLinear", {"y_quantized", "s", "z"}, {"y"})
           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].name, "bias");
   EXPECT_EQ(found.weights[0].form, WeightForm::fake_quantized);
@@ -177,7 +177,7 @@ TEST(Quantization, dynamic_quantization_gives_weights_and_outputs) {
                           .node("Mul", {"qs", "w_scale"}, {"m"})
                           .node("Mul", {"f", "m"}, {"y"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_THAT(found.outputs, ElementsAre(WeightedOutput{{"y"}, "node_2", "MatMulInteger"}));
   ASSERT_THAT(found.activations, SizeIs(1));
   EXPECT_TRUE(found.activations[0].dynamic);
@@ -197,7 +197,7 @@ TEST(Quantization, n_bit_weights_are_unpacked_low_bits_first) {
                                  int_attribute("bits", 4), int_attribute("block_size", 16)},
                                 "com.microsoft")
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(2, 4));
   ASSERT_THAT(found.outputs, SizeIs(1));
@@ -205,7 +205,8 @@ TEST(Quantization, n_bit_weights_are_unpacked_low_bits_first) {
 }
 
 TEST(Quantization, a_float_model_has_none) {
-  EXPECT_TRUE(find_quantization(with_float_input().node("Relu", {"x"}, {"y"}).model()).empty());
+  EXPECT_TRUE(
+      find_quantization(ModelIndex(with_float_input().node("Relu", {"x"}, {"y"}).model())).empty());
 }
 
 TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
@@ -214,7 +215,7 @@ TEST(Quantization, a_scale_that_the_model_computes_is_noted) {
                           .node("QuantizeLinear", {"x", "computed"}, {"q"})
                           .node("DequantizeLinear", {"q", "computed"}, {"z"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_THAT(found.activations, IsEmpty());
   EXPECT_THAT(found.unread,
               ElementsAre(UnreadQuantization{UnreadQuantization::Reason::computed_scale, "x",
@@ -228,7 +229,7 @@ TEST(Quantization, a_scale_behind_identity_is_a_constant) {
                           .node("QuantizeLinear", {"x", "own"}, {"q"})
                           .node("DequantizeLinear", {"q", "own"}, {"z"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.activations, SizeIs(1));
   EXPECT_THAT(values(found.activations[0].quantizer.scale), ElementsAre(0.5F));
 }
@@ -242,7 +243,7 @@ TEST(Quantization, a_bias_added_behind_the_product_makes_a_second_output) {
           .node("DynamicQuantizeMatMul", {"x", "w", "w_scale"}, {"m"}, {}, "com.microsoft")
           .node("Add", {"m", "bias"}, {"y"})
           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.outputs, SizeIs(1));
   EXPECT_THAT(found.outputs[0].tensors, ElementsAre("m", "y"));
   ASSERT_THAT(found.activations, SizeIs(1));
@@ -259,7 +260,7 @@ TEST(Quantization, products_that_write_real_numbers_have_weights) {
                           .node("MatMulIntegerToFloat", {"q", "w", "qs", "w_scale", "qz"}, {"y"},
                                 {}, "com.microsoft")
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
   EXPECT_EQ(found.weights[0].channel_axis, -1);
@@ -272,7 +273,7 @@ TEST(Quantization, an_embedding_is_a_weight_behind_a_gather) {
                           .node("Gather", {"table", "ids"}, {"rows"})
                           .node("DequantizeLinear", {"rows", "table_scale"}, {"y"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_THAT(values(found.weights[0].real()), ElementsAre(0.5F, 1));
   ASSERT_THAT(found.outputs, SizeIs(1));
@@ -287,7 +288,7 @@ TEST(Quantization, rows_of_a_table_may_be_moved_before_they_are_dequantized) {
                           .node("Transpose", {"rows"}, {"moved"})
                           .node("DequantizeLinear", {"moved", "table_scale"}, {"y"})
                           .model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_THAT(found.unread, SizeIs(0));
   ASSERT_THAT(found.weights, SizeIs(1));
   EXPECT_EQ(found.weights[0].name, "table");
@@ -305,14 +306,14 @@ TEST(Quantization, output_channels_follow_the_reader) {
             .node("DequantizeLinear", {"w", "s"}, {"real"})
             .node("Gemm", {"x", "real"}, {"y"}, {int_attribute("transB", transposed)})
             .model();
-    EXPECT_EQ(find_quantization(model).weights.at(0).channel_axis, 1 - transposed);
+    EXPECT_EQ(find_quantization(ModelIndex(model)).weights.at(0).channel_axis, 1 - transposed);
   }
 }
 
 TEST(Quantization, quantized_operators_that_are_not_read_are_listed) {
   const Model model =
       with_float_input().node("QAttention", {"x"}, {"y"}, {}, "com.microsoft").model();
-  const auto found = find_quantization(model);
+  const auto found = find_quantization(ModelIndex(model));
   EXPECT_FALSE(found.empty());
   ASSERT_THAT(found.unread, SizeIs(1));
   EXPECT_EQ(found.unread[0].op, "QAttention");
@@ -326,7 +327,7 @@ TEST(Quantization, operators_that_dequantize_themselves_have_weights) {
     GraphBuilder builder = with_float_input();
     builder.weight(weight).weight(scales).weight(zeros);
     const Model model = builder.node(op, inputs, {"y"}, {}, "com.microsoft").model();
-    const auto found = find_quantization(model);
+    const auto found = find_quantization(ModelIndex(model));
     ASSERT_THAT(found.weights, SizeIs(1)) << op;
     EXPECT_EQ(found.weights[0].name, "w");
     EXPECT_EQ(found.weights[0].quantizer.axis, 1);

@@ -37,13 +37,13 @@ Model nested_model() {
 }
 
 TEST(Summary, weights_are_added_up_by_type_in_every_graph) {
-  EXPECT_THAT(summarize(nested_model()).weights,
+  EXPECT_THAT(summarize(ModelIndex(nested_model())).weights,
               ElementsAre(WeightTotal{"float32", 2, 11, 44}, WeightTotal{"int64", 1, 4, 32},
                           WeightTotal{"float16", 1, 3, 6}));
 }
 
 TEST(Summary, operators_are_counted_in_every_graph_the_most_frequent_first) {
-  const ModelSummary summary = summarize(nested_model());
+  const ModelSummary summary = summarize(ModelIndex(nested_model()));
   EXPECT_THAT(summary.operators,
               ElementsAre(OperatorCount{"ai.onnx", "Relu", 3}, OperatorCount{"ai.onnx", "If", 2},
                           OperatorCount{"ai.onnx", "Constant", 1},
@@ -52,7 +52,7 @@ TEST(Summary, operators_are_counted_in_every_graph_the_most_frequent_first) {
 }
 
 TEST(Summary, subgraphs_are_listed_with_their_depth) {
-  EXPECT_THAT(summarize(nested_model()).subgraphs,
+  EXPECT_THAT(summarize(ModelIndex(nested_model())).subgraphs,
               ElementsAre(SubgraphSummary{"node_2.then_branch", "If", 1, 1},
                           SubgraphSummary{"node_2.then_branch/node_1.then_branch", "If", 1, 2},
                           SubgraphSummary{"node_2.then_branch/node_1.else_branch", "If", 1, 2},
@@ -63,7 +63,7 @@ TEST(Summary, versions_and_producer_are_those_of_the_file) {
   auto proto = GraphBuilder().node("Relu", {"x"}, {"y"}).proto(18, 9);
   proto.set_producer_name("pytorch");
   proto.set_producer_version("2.1");
-  const ModelSummary summary = summarize(Model(proto, {}));
+  const ModelSummary summary = summarize(ModelIndex(Model(proto, {})));
   EXPECT_EQ(summary.ir_version, 9);
   EXPECT_EQ(summary.producer, "pytorch 2.1");
   EXPECT_THAT(summary.opsets, ElementsAre(OpsetImport{"ai.onnx", 18}));
@@ -77,10 +77,11 @@ TEST(Summary, external_files_are_listed_but_not_the_model_itself) {
     weight = make_tensor_proto(make_tensor(name, DType::f32, {100}));
     set_external_data(weight, {.location = "weights.bin", .offset = 0, .length = 400});
   }
-  EXPECT_THAT(summarize(Model(proto, {})).external_files,
+  EXPECT_THAT(summarize(ModelIndex(Model(proto, {}))).external_files,
               ElementsAre(ExternalFile{"weights.bin", 2, 800}));
-  EXPECT_THAT(summarize(Model::load(VERNIER_FIXTURES "/mnist/mnist_vit.onnx")).external_files,
-              IsEmpty());
+  EXPECT_THAT(
+      summarize(ModelIndex(Model::load(VERNIER_FIXTURES "/mnist/mnist_vit.onnx"))).external_files,
+      IsEmpty());
 }
 
 TEST(Summary, functions_are_listed_with_their_calls) {
@@ -92,7 +93,7 @@ TEST(Summary, functions_are_listed_with_their_calls) {
   function.set_name("Block");
   function.set_domain("local");
   function.add_node()->set_op_type("Relu");
-  EXPECT_THAT(summarize(Model(proto, {})).functions,
+  EXPECT_THAT(summarize(ModelIndex(Model(proto, {}))).functions,
               ElementsAre(FunctionSummary{"local", "Block", 1, 2}));
 }
 
@@ -102,7 +103,7 @@ TEST(Summary, inputs_that_are_indices_are_named) {
                           .weight(make_tensor("table", DType::f32, {9, 2}))
                           .node("Gather", {"table", "ids"}, {"y"})
                           .model();
-  EXPECT_THAT(summarize(model).index_lengths, ElementsAre(Pair("ids", 9)));
+  EXPECT_THAT(summarize(ModelIndex(model)).index_lengths, ElementsAre(Pair("ids", 9)));
 }
 
 TEST(Summary, sizes_that_no_file_could_have_do_not_overflow) {
@@ -112,11 +113,11 @@ TEST(Summary, sizes_that_no_file_could_have_do_not_overflow) {
     weight.set_data_type(vernier_onnx::TensorProto::FLOAT);
     weight.add_dims(std::int64_t{1} << 58);
   }
-  EXPECT_EQ(summarize(Model(proto, {})).weights[0].bytes, INT64_MAX);
+  EXPECT_EQ(summarize(ModelIndex(Model(proto, {}))).weights[0].bytes, INT64_MAX);
   auto& negative = *proto.mutable_graph()->add_initializer();
   negative.set_data_type(vernier_onnx::TensorProto::FLOAT);
   negative.add_dims(-1);
-  EXPECT_THROW(summarize(Model(proto, {})), Error);
+  EXPECT_THROW(summarize(ModelIndex(Model(proto, {}))), Error);
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ SwitchSetting halves() {
 }
 
 TEST(Switchboard, quantizes_any_subset_of_a_float_model_at_run_time) {
-  Switchboard board(
-      insert_switches(small_model(), std::vector<SwitchPoint>{{"x"}, {"product"}, {"w"}}));
+  Switchboard board(insert_switches(ModelIndex(small_model()),
+                                    std::vector<SwitchPoint>{{"x"}, {"product"}, {"w"}}));
   ASSERT_EQ(board.switches().size(), 3u);
   SwitchSettings settings = board.all(SwitchSetting::off());
   EXPECT_THAT(run(board, settings, {1.3F, 0}), ElementsAre(2.6F, -1.3F));
@@ -58,14 +58,15 @@ TEST(Switchboard, quantizes_any_subset_of_a_float_model_at_run_time) {
 }
 
 TEST(Switchboard, a_switch_can_be_for_some_readers_only) {
-  Switchboard board(
-      insert_switches(small_model(), std::vector<SwitchPoint>{{"product", {{"node_3", 1}}}}));
+  Switchboard board(insert_switches(ModelIndex(small_model()),
+                                    std::vector<SwitchPoint>{{"product", {{"node_3", 1}}}}));
   EXPECT_THAT(run(board, {halves()}, {1.3F, 0}), ElementsAre(1.3F + 1.5F, -1.5F));
 }
 
 TEST(Switchboard, some_readers_and_all_the_others_can_have_switches_of_their_own) {
-  Switchboard board(insert_switches(
-      small_model(), std::vector<SwitchPoint>{{"product"}, {"product", {{"node_3", 1}}}}));
+  Switchboard board(
+      insert_switches(ModelIndex(small_model()),
+                      std::vector<SwitchPoint>{{"product"}, {"product", {{"node_3", 1}}}}));
   EXPECT_THAT(run(board, {SwitchSetting::off(), halves()}, {1.3F, 0}),
               ElementsAre(1.3F + 1.5F, -1.5F));
   EXPECT_THAT(run(board, {halves(), SwitchSetting::off()}, {1.3F, 0}),
@@ -73,8 +74,8 @@ TEST(Switchboard, some_readers_and_all_the_others_can_have_switches_of_their_own
 }
 
 TEST(Switchboard, says_what_each_switch_is) {
-  const SwitchedModel switched =
-      insert_switches(small_model(), std::vector<SwitchPoint>{{"product"}, {"w"}, {"x"}});
+  const SwitchedModel switched = insert_switches(
+      ModelIndex(small_model()), std::vector<SwitchPoint>{{"product"}, {"w"}, {"x"}});
   EXPECT_EQ(switched.switches[0].node, "node_1");
   EXPECT_EQ(switched.switches[0].op, "MatMul");
   EXPECT_EQ(switched.switches[1].kind, Switch::Kind::weight);
@@ -85,7 +86,8 @@ TEST(Switchboard, says_what_each_switch_is) {
 }
 
 TEST(Switchboard, shows_what_reaches_each_switch) {
-  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"product"}, {"x"}}));
+  Switchboard board(
+      insert_switches(ModelIndex(small_model()), std::vector<SwitchPoint>{{"product"}, {"x"}}));
   std::vector<std::string> seen;
   std::vector<float> product;
   run(board, board.all(halves()), {1.3F, 0}, [&](const ObservedTensor& tensor) {
@@ -97,7 +99,7 @@ TEST(Switchboard, shows_what_reaches_each_switch) {
 }
 
 TEST(Switchboard, one_weight_can_be_simulated_in_several_ways_one_after_the_other) {
-  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"w"}}));
+  Switchboard board(insert_switches(ModelIndex(small_model()), std::vector<SwitchPoint>{{"w"}}));
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(run(board, {halves()}, {0, 1}), ElementsAre(1, 4));
     EXPECT_THAT(run(board, {SwitchSetting::simulate({.scale = {2}, .low = -8, .high = 7})}, {1, 1}),
@@ -106,7 +108,7 @@ TEST(Switchboard, one_weight_can_be_simulated_in_several_ways_one_after_the_othe
 }
 
 TEST(Switchboard, settings_that_do_not_fit_are_refused) {
-  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"w"}}));
+  Switchboard board(insert_switches(ModelIndex(small_model()), std::vector<SwitchPoint>{{"w"}}));
   EXPECT_THROW(run(board, {}, {0, 1}), Error);
   EXPECT_THROW(run(board, {SwitchSetting::as_in_file()}, {0, 1}), Error);
   const std::vector<RealRange> channels(3, RealRange{-1, 1, 0});
@@ -116,13 +118,16 @@ TEST(Switchboard, settings_that_do_not_fit_are_refused) {
 
 TEST(Switchboard, a_tensor_or_reader_that_is_not_there_is_refused) {
   const Model model = small_model();
-  EXPECT_THROW(insert_switches(model, std::vector<SwitchPoint>{{"z"}}), Error);
-  EXPECT_THROW(insert_switches(model, std::vector<SwitchPoint>{{"w", {{"node_3", 0}}}}), Error);
-  EXPECT_THROW(insert_switches(model, std::vector<SwitchPoint>{{"product"}, {"product"}}), Error);
+  EXPECT_THROW(insert_switches(ModelIndex(model), std::vector<SwitchPoint>{{"z"}}), Error);
+  EXPECT_THROW(insert_switches(ModelIndex(model), std::vector<SwitchPoint>{{"w", {{"node_3", 0}}}}),
+               Error);
+  EXPECT_THROW(
+      insert_switches(ModelIndex(model), std::vector<SwitchPoint>{{"product"}, {"product"}}),
+      Error);
 }
 
 TEST(Switchboard, threads_have_settings_of_their_own) {
-  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"x"}}));
+  Switchboard board(insert_switches(ModelIndex(small_model()), std::vector<SwitchPoint>{{"x"}}));
   const auto repeat = [&](const SwitchSetting& setting, float expected) {
     for (int i = 0; i < 200; ++i) EXPECT_EQ(run(board, {setting}, {1.3F, 0})[0], expected);
   };
@@ -140,7 +145,7 @@ Switchboard whole_board(const Model& model) {
       points.push_back({weight.name()});
   for (const auto& node : model.graph().node())
     if (index.main().dtype(node.output(0)) == DType::f32) points.push_back({node.output(0)});
-  return Switchboard(insert_switches(model, points), {.threads = 1});
+  return Switchboard(insert_switches(ModelIndex(model), points), {.threads = 1});
 }
 
 Tensor digits(std::int64_t count) {
@@ -208,7 +213,8 @@ TEST(SwitchedRuns, a_run_that_fails_leaves_nothing_to_the_next) {
 }
 
 TEST(SwitchedRuns, settings_are_ordered_by_how_late_they_differ) {
-  Switchboard board(insert_switches(small_model(), std::vector<SwitchPoint>{{"product"}, {"x"}}));
+  Switchboard board(
+      insert_switches(ModelIndex(small_model()), std::vector<SwitchPoint>{{"product"}, {"x"}}));
   const SwitchSetting off = SwitchSetting::off(), half = halves();
   const std::vector<SwitchSettings> settings = {{off, half}, {off, off}, {half, half}, {half, off}};
   const std::vector<std::size_t> order = board.order_of_runs(settings);

@@ -67,13 +67,14 @@ OperatorNames operators_of(const Runner& runner, const Model* onnx) {
 
 }  // namespace
 
-Inspection inspect(const Model& model) {
+Inspection inspect(const ModelIndex& index) {
+  const Model& model = index.model();
   Inspection inspection{.format = ModelFormat::onnx,
                         .inputs = model.inputs(),
                         .outputs = model.outputs(),
                         .other_inputs = model.other_inputs(),
                         .other_outputs = model.other_outputs(),
-                        .onnx = summarize(model)};
+                        .onnx = summarize(index)};
   inspection.weights = inspection.onnx->weights;
   return inspection;
 }
@@ -83,7 +84,7 @@ Inspection inspect(const std::filesystem::path& path, const HostOptions& host) {
   RunnerOptions watching{.torch = {.watch_leaves = true}, .host = host};
   if (host.watch == HostWatch::nothing) watching.host.watch = HostWatch::layers;
   switch (format) {
-    case ModelFormat::onnx: return inspect(Model::load(path));
+    case ModelFormat::onnx: return inspect(ModelIndex(Model::load(path)));
     case ModelFormat::torchscript:
     case ModelFormat::hosted: return inspect_torch(format, *open_runner(path, watching));
     case ModelFormat::recorded: break;

@@ -26,7 +26,7 @@ struct Inspection {
   std::vector<std::string> warnings;
 };
 
-Inspection inspect(const Model& model);
+Inspection inspect(const ModelIndex& index);
 // `host` says how a host runs a model that is not a file.
 Inspection inspect(const std::filesystem::path& path, const HostOptions& host = {});
 

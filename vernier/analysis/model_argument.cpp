@@ -131,6 +131,11 @@ std::optional<Model> load_if_onnx(const fs::path& path) {
   return Model::load(path);
 }
 
+std::unique_ptr<const ModelIndex> index_if_onnx(const fs::path& path) {
+  if (model_format(path) != ModelFormat::onnx) return nullptr;
+  return std::make_unique<const ModelIndex>(Model::load(path));
+}
+
 std::vector<TensorSpec> declared_inputs(const fs::path& path) {
   const ModelFormat format = model_format(path);
   if (format == ModelFormat::onnx) return Model::load(path).inputs();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vernier/exporting/sidecar.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -39,8 +39,9 @@ std::filesystem::path resolve_reference(const std::string& named, const Resolved
 // model, or cannot be converted.
 Model load_candidate(const std::filesystem::path& path, const std::string& precision = "");
 
-// The model of an ONNX file; nullopt for other formats.
+// The model of an ONNX file; nullopt, or null, for other formats.
 std::optional<Model> load_if_onnx(const std::filesystem::path& path);
+std::unique_ptr<const ModelIndex> index_if_onnx(const std::filesystem::path& path);
 
 // The inputs that a model's file declares: an ONNX model, or the sidecar of a TorchScript module.
 // Empty if there is no declaration.

@@ -213,11 +213,17 @@ std::string GraphIndex::label(const std::string& tensor) const {
 const std::string& FoundTensor::name() const { return node->output(output); }
 
 ModelIndex::ModelIndex(const Model& model)
-    : model_(model), dtypes_(infer_dtypes(model.graph())), labels_(model.graph()) {
-  for (const Subgraph& place : all_subgraphs(model.graph()))
+    : ModelIndex(std::shared_ptr<const Model>(std::shared_ptr<void>(), &model)) {}
+
+ModelIndex::ModelIndex(Model&& model)
+    : ModelIndex(std::make_shared<const Model>(std::move(model))) {}
+
+ModelIndex::ModelIndex(std::shared_ptr<const Model> model)
+    : model_(std::move(model)), dtypes_(infer_dtypes(model_->graph())), labels_(model_->graph()) {
+  for (const Subgraph& place : all_subgraphs(model_->graph()))
     graphs_.emplace_back(*this, place, place.outer < 0 ? nullptr : &graphs_[place.outer]);
   for (const GraphIndex& graph : graphs_) add_graph(graph);
-  for (const auto& function : model.proto().functions())
+  for (const auto& function : model_->proto().functions())
     functions_.insert(function_key(function.domain(), function.name()));
   for (const Weight& weight : weights_) {
     weights_by_name_.emplace(weight.name, &weight);
@@ -264,7 +270,7 @@ std::span<const Weight* const> ModelIndex::weights_of_size(std::int64_t elements
 void ModelIndex::add_contents() const {
   for (const Weight& weight : weights_) {
     try {
-      weights_by_content_[fingerprint(model_.view(*weight.proto))].push_back(&weight);
+      weights_by_content_[fingerprint(model_->view(*weight.proto))].push_back(&weight);
     } catch (const Error&) {
     }
   }
@@ -276,7 +282,7 @@ const Weight* ModelIndex::weight_with(const TensorView& content) const {
   const Weights* alike = address_or_null(weights_by_content_, fingerprint(content));
   if (!alike) return nullptr;
   const auto found = std::ranges::find_if(*alike, [&](const Weight* weight) {
-    return same_content(model_.view(*weight->proto), content);
+    return same_content(model_->view(*weight->proto), content);
   });
   return found == alike->end() ? nullptr : *found;
 }

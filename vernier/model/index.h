@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -110,15 +111,17 @@ struct FoundTensor : FoundNode {
   const std::string& name() const;  // inside its graph
 };
 
-// Lookups in a whole model, by name or by value. The model must outlive the index and stay
-// unchanged. Lookups are thread-safe.
+// Lookups in a whole model, by name or by value. The model must stay unchanged and, unless the
+// index keeps it, outlive the index. Lookups are thread-safe. To index a model takes a pass over
+// its graph: a command does so once a model, and hands the index on.
 class ModelIndex {
  public:
   explicit ModelIndex(const Model& model);
+  explicit ModelIndex(Model&& model);  // keeps the model
   ModelIndex(const ModelIndex&) = delete;
   ModelIndex& operator=(const ModelIndex&) = delete;
 
-  const Model& model() const { return model_; }
+  const Model& model() const { return *model_; }
   const GraphIndex& main() const { return graphs_.front(); }
   // The main graph first, each subgraph after the graph that contains it.
   const std::deque<GraphIndex>& graphs() const { return graphs_; }
@@ -143,10 +146,11 @@ class ModelIndex {
   friend class GraphIndex;
   using Weights = std::vector<const Weight*>;
 
+  explicit ModelIndex(std::shared_ptr<const Model> model);
   void add_graph(const GraphIndex& graph);
   void add_contents() const;
 
-  const Model& model_;
+  std::shared_ptr<const Model> model_;  // owns nothing if the model is someone else's
   GraphDTypes dtypes_;
   TensorLabels labels_;
   std::deque<GraphIndex> graphs_;  // subgraphs point to enclosing graphs

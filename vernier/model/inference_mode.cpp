@@ -33,11 +33,10 @@ bool computes_as_in_training(const NodeProto& node, const GraphIndex& graph) {
   return is_active_dropout(node, graph) || is_training_norm(node);
 }
 
-Model in_inference_mode(const Model& model) {
-  Model result = model.clone();
-  const ModelIndex index(model);
+Model in_inference_mode(const ModelIndex& index) {
+  Model result = index.model().clone();
   for (int i = 0; i < result.graph().node_size(); ++i)
-    if (computes_as_in_training(model.graph().node(i), index.main()))
+    if (computes_as_in_training(index.main().graph().node(i), index.main()))
       leave_training(*result.graph().mutable_node(i));
   return result;
 }

@@ -9,6 +9,6 @@ namespace vernier {
 bool computes_as_in_training(const NodeProto& node, const GraphIndex& graph);
 
 // The model with every such node of the main graph set to inference mode.
-Model in_inference_mode(const Model& model);
+Model in_inference_mode(const ModelIndex& index);
 
 }  // namespace vernier

@@ -23,7 +23,7 @@ void rename_reads(GraphProto& graph, const std::string& from, const std::string&
 // Inserts switches into a float model.
 class FloatSwitches {
  public:
-  explicit FloatSwitches(const Model& model) : model_(model.clone()), index_(model) {}
+  explicit FloatSwitches(const ModelIndex& index) : model_(index.model().clone()), index_(index) {}
 
   SwitchedModel insert(std::span<const SwitchPoint> points) && {
     for (const SwitchPoint& point : points) insert(point);
@@ -119,7 +119,7 @@ class FloatSwitches {
   }
 
   Model model_;
-  ModelIndex index_;  // of the original model
+  const ModelIndex& index_;  // of the original model
   std::vector<Switch> switches_;
   std::map<std::string, std::string> renamed_;            // tensor -> what its producer writes now
   std::map<std::string, std::vector<NodeProto>> placed_;  // by first output of the node they follow
@@ -127,7 +127,7 @@ class FloatSwitches {
 
 }  // namespace
 
-SwitchedModel insert_switches(const Model& float_model, std::span<const SwitchPoint> points) {
+SwitchedModel insert_switches(const ModelIndex& float_model, std::span<const SwitchPoint> points) {
   return FloatSwitches(float_model).insert(points);
 }
 

@@ -63,7 +63,7 @@ struct SwitchPoint {
 
 // Inserts a switch at each point of the main graph, with is_in_file false. Throws Error for a
 // tensor or reader that the model does not have, and for two switches on all readers of one tensor.
-SwitchedModel insert_switches(const Model& float_model, std::span<const SwitchPoint> points);
+SwitchedModel insert_switches(const ModelIndex& float_model, std::span<const SwitchPoint> points);
 
 // The float counterparts of quantized activations and weights, in the order of the Quantization.
 struct FloatCounterparts {

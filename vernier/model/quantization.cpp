@@ -459,6 +459,4 @@ Quantization find_quantization(const ModelIndex& index) {
   return found;
 }
 
-Quantization find_quantization(const Model& model) { return find_quantization(ModelIndex(model)); }
-
 }  // namespace vernier

@@ -98,6 +98,5 @@ std::vector<const NodeProto*> gathered_rows(const GraphIndex& graph, const NodeP
 // (DynamicQuantizeLinear, ConvInteger, MatMulInteger, MatMulIntegerToFloat, DynamicQuantizeMatMul)
 // and MatMulNBits.
 Quantization find_quantization(const ModelIndex& index);
-Quantization find_quantization(const Model& model);
 
 }  // namespace vernier

@@ -162,8 +162,7 @@ std::vector<FunctionSummary> summarize_functions(const Model& model,
 
 }  // namespace
 
-QuantizationSummary summarize_quantization(const Model& model) {
-  const ModelIndex index(model);
+QuantizationSummary summarize_quantization(const ModelIndex& index) {
   QuantizationCounter counter;
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node()) counter.add(node, graph);
@@ -177,7 +176,8 @@ std::int64_t add_sizes(std::int64_t left, std::int64_t right) {
   return __builtin_add_overflow(left, right, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-ModelSummary summarize(const Model& model) {
+ModelSummary summarize(const ModelIndex& index) {
+  const Model& model = index.model();
   SummaryBuilder builder(model);
   for (const Subgraph& subgraph : all_subgraphs(model.graph())) builder.add_graph(subgraph);
   ModelSummary summary = std::move(builder).result();
@@ -188,7 +188,7 @@ ModelSummary summarize(const Model& model) {
   for (const auto& import : proto.opset_import())
     summary.opsets.push_back({domain_name(import.domain()), import.version()});
   summary.precision = precision_name(model);
-  summary.quantization = summarize_quantization(model);
+  summary.quantization = summarize_quantization(index);
   summary.functions = summarize_functions(model, summary.operators);
   summary.index_lengths = index_lengths(model);
   return summary;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -34,7 +34,7 @@ struct QuantizationSummary {
   bool operator==(const QuantizationSummary&) const = default;
 };
 
-QuantizationSummary summarize_quantization(const Model& model);
+QuantizationSummary summarize_quantization(const ModelIndex& index);
 
 // Whether any count is nonzero.
 bool is_quantized(const QuantizationSummary& summary);
@@ -105,6 +105,6 @@ struct ModelSummary {
 // Saturating sum: the sizes that a file claims may overflow.
 std::int64_t add_sizes(std::int64_t left, std::int64_t right);
 
-ModelSummary summarize(const Model& model);
+ModelSummary summarize(const ModelIndex& index);
 
 }  // namespace vernier

@@ -49,7 +49,7 @@ std::string attribute_text(const AttributeProto& attribute) {
 
 class Writer {
  public:
-  explicit Writer(const Model& model) : index_(model) {}
+  explicit Writer(const ModelIndex& index) : index_(index) {}
 
   Json write() {
     for (std::size_t i = 0; i < index_.graphs().size(); ++i) add_graph(index_.graphs()[i], i);
@@ -125,7 +125,7 @@ class Writer {
     nodes_.push_back(std::move(json));
   }
 
-  ModelIndex index_;
+  const ModelIndex& index_;
   std::unordered_map<const NodeProto*, std::size_t> numbers_;
   std::unordered_map<std::string, std::size_t> tensors_;
   Json names_ = Json::array(), types_ = Json::object(), graphs_ = Json::array(),
@@ -135,6 +135,6 @@ class Writer {
 
 }  // namespace
 
-std::string graph_json(const Model& model) { return json_line(Writer(model).write()); }
+std::string graph_json(const ModelIndex& index) { return json_line(Writer(index).write()); }
 
 }  // namespace vernier

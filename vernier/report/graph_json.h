@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -14,6 +14,6 @@ namespace vernier {
 //    "nodes": [{"name", "op", "graph", "in": [tensor], "out": [tensor], "attributes": {name: text},
 //               "module": "layer1.0.conv1", "source": [file, line, text]}],
 //    "sources": {file: {line: text}}}
-std::string graph_json(const Model& model);
+std::string graph_json(const ModelIndex& index);
 
 }  // namespace vernier

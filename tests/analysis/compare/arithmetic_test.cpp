@@ -25,7 +25,8 @@ std::optional<ArithmeticLoss> loss_of(const Model& quantized, const Model& real,
     samples.push_back({each, OrtRunner(real.clone()).run(each),
                        OrtRunner(quantized.clone(), {.exact = true}).run(each)});
   const OrtOptions runtime;
-  return measure_arithmetic_loss({quantized, &real, runtime}, samples);
+  const ModelIndex quantized_index(quantized), real_index(real);
+  return measure_arithmetic_loss({quantized_index, &real_index, runtime}, samples);
 }
 
 TEST(Arithmetic, the_first_operator_that_differs_is_named) {
@@ -33,13 +34,14 @@ TEST(Arithmetic, the_first_operator_that_differs_is_named) {
   Model other = model.clone();
   const std::string name = "/layer1/layer1.0/conv2/Conv";
   edit_weight(other, node(other, name).input(1), [](std::span<float> weight) { weight[0] += 1; });
-  const auto found = inexact_operators(other, model, {}, digit(model));
+  const auto found = inexact_operators(ModelIndex(other), ModelIndex(model), {}, digit(model));
   ASSERT_EQ(found.size(), 1u);  // those behind it compute the same from exact inputs
   EXPECT_EQ(found[0].node, name);
   EXPECT_EQ(found[0].op, "Conv");
   EXPECT_GT(found[0].sqnr_db, -20);
   EXPECT_LT(found[0].sqnr_db, 78);
-  EXPECT_THAT(inexact_operators(model, model, {}, digit(model)), testing::IsEmpty());
+  EXPECT_THAT(inexact_operators(ModelIndex(model), ModelIndex(model), {}, digit(model)),
+              testing::IsEmpty());
 }
 
 TEST(Arithmetic, a_tensor_that_should_be_zero_hides_no_other_operator) {
@@ -55,7 +57,8 @@ TEST(Arithmetic, a_tensor_that_should_be_zero_hides_no_other_operator) {
         .model();
   };
   const std::vector<Tensor> inputs = {tensor_of<float>("x", DType::f32, {4}, {1, 2, 3, 4})};
-  const auto found = inexact_operators(products(1, 1.5F), products(0, 1), {}, inputs);
+  const auto found =
+      inexact_operators(ModelIndex(products(1, 1.5F)), ModelIndex(products(0, 1)), {}, inputs);
   const auto names = [](const char* name) { return testing::Field(&InexactOperator::node, name); };
   EXPECT_THAT(found, testing::UnorderedElementsAre(names("node_1"), names("node_2")));
 }
@@ -130,10 +133,10 @@ TEST(Arithmetic, a_softmax_that_is_computed_in_integers_is_named_and_best_kept_i
 }
 
 TEST(Arithmetic, a_run_whose_output_cannot_be_compared_is_no_remedy) {
-  const Model quantized = mean_of_softmax(true), real = mean_of_softmax(false);
+  const ModelIndex quantized(mean_of_softmax(true)), real(mean_of_softmax(false));
   const OrtOptions runtime;
   ArithmeticLoss loss{.output = "y", .exact_db = 40, .as_run_db = 30};
-  explain_loss(loss, {quantized, &real, runtime}, noise(quantized, 1)[0],
+  explain_loss(loss, {quantized, &real, runtime}, noise(quantized.model(), 1)[0],
                [](const Model&, const OrtOptions&) { return NAN; });
   EXPECT_EQ(loss.precise_db, std::nullopt);
   EXPECT_EQ(loss.remedy, std::nullopt);
@@ -145,7 +148,7 @@ TEST(Arithmetic, without_the_float_model_no_integers_are_the_remedy) {
   const ExactSample sample{inputs, OrtRunner(real.clone()).run(inputs),
                            OrtRunner(quantized.clone(), {.exact = true}).run(inputs)};
   const OrtOptions runtime;
-  const auto loss = measure_arithmetic_loss({quantized, nullptr, runtime}, {sample});
+  const auto loss = measure_arithmetic_loss({ModelIndex(quantized), nullptr, runtime}, {sample});
   ASSERT_TRUE(loss && loss->remedy);
   EXPECT_EQ(loss->remedy->kind, RuntimeRemedy::Kind::no_integers);
   EXPECT_NEAR(loss->remedy->sqnr_db, loss->exact_db, 0.5);
@@ -205,7 +208,7 @@ TEST(Arithmetic, a_node_that_lets_activations_be_rounded_has_another_accuracy_le
 TEST(Arithmetic, exact_arithmetic_loses_nothing_that_could_be_measured) {
   const Model quantized = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
   const OrtOptions exact{.exact = true};
-  EXPECT_FALSE(measure_arithmetic_loss({quantized, nullptr, exact}, {}));
+  EXPECT_FALSE(measure_arithmetic_loss({ModelIndex(quantized), nullptr, exact}, {}));
 }
 
 }  // namespace

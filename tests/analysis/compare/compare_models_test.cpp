@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/compare_pair.h"
 #include "tests/fixture.h"
 #include "tests/injected_faults.h"
 #include "tests/temporary_directory.h"
@@ -24,13 +25,13 @@ Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + nam
 CompareResult compare_mnist(const Model& reference, const Model& candidate, bool real) {
   InputSpec spec{.samples = 12};
   if (real) spec.data = fixture("mnist/mnist_inputs.npz");
+  const ModelIndex expected(reference), found(candidate);
   const Inputs inputs =
-      real ? make_inputs(candidate, spec) : automatic_inputs(candidate, &reference, spec, {});
+      real ? make_inputs(candidate, spec) : automatic_inputs(found, &expected, spec, {});
   CompareModelsOptions options;
   options.compare.limits = default_limits(precision_of(candidate));
   options.compare.evidence.real_inputs = real;
-  return compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples,
-                        options);
+  return compare_models(reference, candidate, *inputs.samples, options);
 }
 
 // Samples whose elements are changed.
@@ -83,7 +84,7 @@ TEST(CompareModels, a_reference_with_other_names_is_the_same_network) {
 TEST(CompareModels, the_range_of_an_input_or_output_that_is_too_narrow_does_not_pass) {
   for (const std::string model : {"mnist_cnn", "mnist_vit"}) {
     const std::vector<QuantizedActivation> found =
-        find_quantization(mnist(model + ".int8.onnx")).activations;
+        find_quantization(ModelIndex(mnist(model + ".int8.onnx"))).activations;
     for (const QuantizedActivation& activation : {found.front(), found.back()})
       for (const bool real : {true, false}) {
         Model candidate = mnist(model + ".int8.onnx");
@@ -118,8 +119,7 @@ TEST(CompareModels, a_corrected_bias_is_no_other_network) {
   const Model reference = model("bias", 1, false);
   const auto structure_db = [&](const Model& candidate) {
     const Inputs inputs = make_inputs(candidate, {.samples = 4});
-    const CompareResult result =
-        compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples, {});
+    const CompareResult result = compare_models(reference, candidate, *inputs.samples, {});
     return result.evidence.structure ? result.evidence.structure->sqnr_db : NAN;
   };
   EXPECT_GT(structure_db(model("bias_corrected", 1.02F, true)), same_structure_db);
@@ -139,7 +139,7 @@ TEST(CompareModels, no_fault_passes) {
 }
 
 TEST(CompareModels, the_same_seed_picks_the_same_inputs) {
-  const Model reference = mnist("mnist_cnn.onnx"), candidate = mnist("mnist_cnn.int8.onnx");
+  const ModelIndex reference(mnist("mnist_cnn.onnx")), candidate(mnist("mnist_cnn.int8.onnx"));
   const Inputs first = automatic_inputs(candidate, &reference, {}, {}),
                second = automatic_inputs(candidate, &reference, {}, {});
   EXPECT_EQ(first.description, second.description);
@@ -207,8 +207,7 @@ TEST(CompareModels, what_goes_into_a_final_activation_is_judged_in_its_place) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::fp32);
   One sample;
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, sample, options);
+  const CompareResult result = compare_models(reference, candidate, sample, options);
   EXPECT_EQ(result.outputs[0].similarity.statistics[0].mean, INFINITY);
   EXPECT_EQ(result.before_activation.at(0).similarity.statistics[0].mean, 0);
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
@@ -245,8 +244,7 @@ TEST(CompareModels, maps_are_compared_as_the_tensor_that_they_are_made_of) {
   One sample;
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::fp32);
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, sample, options);
+  const CompareResult result = compare_models(reference, candidate, sample, options);
   ASSERT_EQ(result.outputs.size(), 1u);
   EXPECT_EQ(result.outputs[0].name, "maps");
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
@@ -263,8 +261,7 @@ TEST(CompareModels, a_map_that_only_the_reference_has_fails) {
   One sample;
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::fp32);
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, sample, options);
+  const CompareResult result = compare_models(reference, candidate, sample, options);
   EXPECT_THAT(verdict_paragraph(result.verdict).text.text,
               HasSubstr("output maps: missing in the candidate"));
 }
@@ -278,7 +275,7 @@ CompareResult compare_scaled(const Model& candidate, float factor) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  return compare_models(reference, candidate, samples, options);
 }
 
 TEST(CompareModels, inputs_outside_the_calibrated_range_are_named_as_the_cause) {
@@ -303,8 +300,7 @@ TEST(CompareModels, nan_in_the_input_is_no_evidence_of_another_network) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  const CompareResult result = compare_models(reference, candidate, samples, options);
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
   EXPECT_THAT(warning_texts(result.warnings), Contains(HasSubstr("already holds NaN")));
   EXPECT_THAT(warning_texts(result.warnings), Not(Contains(HasSubstr("leaves the reference"))));
@@ -351,9 +347,7 @@ TEST(CompareModels, rounding_of_a_sigmoid_inside_an_if_is_no_other_network) {
     CompareModelsOptions options{.weights = false};
     options.compare.limits = default_limits(Precision::fp32);
     options.compare.evidence.real_inputs = true;
-    return compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples,
-                          options)
-        .verdict.outcome;
+    return compare_models(reference, candidate, *inputs.samples, options).verdict.outcome;
   };
   EXPECT_EQ(outcome(14, 14.01F), Outcome::pass);
   EXPECT_EQ(outcome(4, 4.01F), Outcome::fail);

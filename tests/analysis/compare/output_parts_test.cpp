@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/compare_pair.h"
 #include "tests/failure_texts.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/compare/compare_models.h"
@@ -42,7 +43,7 @@ std::vector<std::string> parts_of(const Model& model) {
     return shapes;
   };
   std::vector<std::string> names;
-  for (const OutputPart& part : find_output_parts(model, shapes_of))
+  for (const OutputPart& part : find_output_parts(ModelIndex(model), shapes_of))
     names.push_back(part_name(part) + (part.is_share ? ", shares" : ""));
   return names;
 }
@@ -83,8 +84,7 @@ CompareResult compared(const Model& reference, const Model& candidate,
   options.compare.evidence.real_inputs = true;
   if (options.compare.limits.empty())
     options.compare.limits = default_limits(precision_of(candidate));
-  return compare_models({.reference = &reference, .candidate = candidate}, *inputs.samples,
-                        options);
+  return compare_models(reference, candidate, *inputs.samples, options);
 }
 
 TEST(OutputParts, are_the_operands_of_a_final_concat_behind_what_carries_it) {
@@ -174,8 +174,8 @@ TEST(OutputParts, are_found_in_the_candidate_where_the_reference_is_no_onnx_mode
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
   const Inputs inputs = make_inputs(candidate, {.samples = 2});
-  const CompareResult result = compare_models({.reference_runner = &runner, .candidate = candidate},
-                                              *inputs.samples, options);
+  const CompareResult result = compare_models(
+      {.reference_runner = &runner, .candidate = ModelIndex(candidate)}, *inputs.samples, options);
   EXPECT_EQ(result.verdict.outcome, Outcome::fail);
   EXPECT_EQ(result.parts.size(), 2);
 }

@@ -25,7 +25,7 @@ DebugResult debug_mnist(const std::string& float_model, const std::string& quant
   const Model candidate = Model::load(mnist + quantized_model);
   NpzBatches all = npz_batches(mnist + "mnist_inputs.npz", candidate.inputs());
   auto samples = select_samples(std::move(all.samples), 0, count);
-  return debug(reference, candidate, *samples, options);
+  return debug(ModelIndex(reference), ModelIndex(candidate), *samples, options);
 }
 
 // ONNX Runtime's own debugger: identical tensors are a large finite number there, and unsigned
@@ -185,7 +185,8 @@ TEST(Debug, large_tensors_are_measured_as_small_ones_are) {
       .node("Neg", {"d"}, {"y"})
       .output("y");
   LargeSamples samples;
-  const DebugResult result = debug(plain.model(), quantized.model(), samples, {});
+  const DebugResult result =
+      debug(ModelIndex(plain.model()), ModelIndex(quantized.model()), samples, {});
   // In each half: 1, 2, 3 exactly; 1.25, 2.25, 3.25 with noise 1/16 each.
   const double signal = 1 + 4 + 9 + 1.5625 + 5.0625 + 10.5625, noise = 3.0 / 16;
   EXPECT_EQ(result.samples, 3);
@@ -200,8 +201,10 @@ TEST(Debug, a_second_reader_of_what_is_quantized_changes_nothing) {
   plain.node("Neg", {"r"}, {"n"}).output("n");
   quantized.node("Neg", {"r"}, {"n"}).output("n");
   OneSample alone = sample(), read_twice = sample();
-  const DebugResult expected = debug(float_graph().model(), quantized_graph(1).model(), alone, {});
-  const DebugResult result = debug(plain.model(), quantized.model(), read_twice, {});
+  const DebugResult expected =
+      debug(ModelIndex(float_graph().model()), ModelIndex(quantized_graph(1).model()), alone, {});
+  const DebugResult result =
+      debug(ModelIndex(plain.model()), ModelIndex(quantized.model()), read_twice, {});
   ASSERT_THAT(result.activations, SizeIs(1));
   EXPECT_EQ(result.activations[0].local_sqnr_db, expected.activations[0].local_sqnr_db);
   EXPECT_EQ(result.activations[0].cumulative_sqnr_db, expected.activations[0].cumulative_sqnr_db);
@@ -239,7 +242,8 @@ TEST(Debug, what_a_node_adds_is_measured_on_float_inputs) {
 
 TEST(Debug, local_and_cumulative_are_computed_by_hand) {
   OneSample inputs = sample();
-  const DebugResult result = debug(float_graph().model(), quantized_graph(1).model(), inputs, {});
+  const DebugResult result =
+      debug(ModelIndex(float_graph().model()), ModelIndex(quantized_graph(1).model()), inputs, {});
   ASSERT_THAT(result.activations, SizeIs(1));
   // Signal 1 + 5.0625 + 9, noise 0.0625.
   const double sqnr_db = 10 * std::log10(15.0625 / 0.0625);
@@ -253,9 +257,12 @@ TEST(Debug, local_and_cumulative_are_computed_by_hand) {
 TEST(Debug, a_coarse_grid_is_an_originator_and_a_fine_one_exact) {
   OneSample inputs = sample();
   EXPECT_EQ(
-      debug(float_graph().model(), quantized_graph(3).model(), inputs, {}).activations[0].verdict,
+      debug(ModelIndex(float_graph().model()), ModelIndex(quantized_graph(3).model()), inputs, {})
+          .activations[0]
+          .verdict,
       DamageVerdict::originator);
-  EXPECT_EQ(debug(float_graph().model(), quantized_graph(0.25F).model(), inputs, {})
+  EXPECT_EQ(debug(ModelIndex(float_graph().model()), ModelIndex(quantized_graph(0.25F).model()),
+                  inputs, {})
                 .activations[0]
                 .verdict,
             DamageVerdict::exact);
@@ -263,12 +270,13 @@ TEST(Debug, a_coarse_grid_is_an_originator_and_a_fine_one_exact) {
 
 TEST(Debug, renamed_tensors_are_found_by_their_node_or_value) {
   OneSample inputs = sample();
-  const DebugResult by_node =
-      debug(float_graph().model(), quantized_graph(1, "new_").model(), inputs, {});
+  const DebugResult by_node = debug(ModelIndex(float_graph().model()),
+                                    ModelIndex(quantized_graph(1, "new_").model()), inputs, {});
   EXPECT_EQ(by_node.activations[0].counterpart, (Counterpart{"r", Match::topology}));
   GraphBuilder unnamed = quantized_graph(1, "new_");
   for (auto& node : *unnamed.graph().mutable_node()) node.clear_name();
-  const DebugResult by_value = debug(float_graph().model(), unnamed.model(), inputs, {});
+  const DebugResult by_value =
+      debug(ModelIndex(float_graph().model()), ModelIndex(unnamed.model()), inputs, {});
   EXPECT_EQ(by_value.activations[0].counterpart, (Counterpart{"r", Match::value}));
 }
 
@@ -290,7 +298,8 @@ TEST(Debug, introduced_error_leaves_out_what_was_inherited) {
   reference.output("y", DType::f32, {{4, ""}});
   candidate.output("y", DType::f32, {{4, ""}});
   OneSample inputs = sample();
-  const DebugResult result = debug(reference.model(), candidate.model(), inputs, {});
+  const DebugResult result =
+      debug(ModelIndex(reference.model()), ModelIndex(candidate.model()), inputs, {});
   ASSERT_THAT(result.activations, SizeIs(3));
   EXPECT_EQ(result.activations[0].verdict, DamageVerdict::originator);
   EXPECT_EQ(result.activations[2].tensor_name, "n");
@@ -302,7 +311,7 @@ TEST(Debug, introduced_error_leaves_out_what_was_inherited) {
 TEST(Debug, limits_speak_of_classes_and_names) {
   OneSample inputs = sample();
   const auto judged = [&](const std::string& text) {
-    return debug(float_graph().model(), quantized_graph(3).model(), inputs,
+    return debug(ModelIndex(float_graph().model()), ModelIndex(quantized_graph(3).model()), inputs,
                  {.limits = {parse_limit(text, debug_limit_metrics())}})
         .verdict.pass();
   };
@@ -360,7 +369,8 @@ TEST(Debug, outputs_that_cannot_be_measured_are_named_and_fail) {
   quantized.graph().mutable_node()->rbegin()->set_input(0, "r");
   OneSample inputs = sample();
   const auto limit = parse_limit("output:cumulative<1", debug_limit_metrics());
-  const DebugResult result = debug(plain.model(), quantized.model(), inputs, {.limits = {limit}});
+  const DebugResult result =
+      debug(ModelIndex(plain.model()), ModelIndex(quantized.model()), inputs, {.limits = {limit}});
   ASSERT_THAT(result.model_outputs, SizeIs(3));
   EXPECT_EQ(result.model_outputs[1].status, PairStatus::only_in_candidate);
   EXPECT_EQ(result.model_outputs[2].output_name, "lost");
@@ -377,7 +387,8 @@ TEST(Debug, an_output_of_another_shape_fails) {
   plain.node("Concat", {"y", "y"}, {"out"}, {int_attribute("axis", 0)}).output("out");
   quantized.node("Neg", {"y"}, {"out"}).output("out");
   OneSample inputs = sample();
-  const DebugResult result = debug(plain.model(), quantized.model(), inputs, {});
+  const DebugResult result =
+      debug(ModelIndex(plain.model()), ModelIndex(quantized.model()), inputs, {});
   EXPECT_EQ(result.model_outputs.at(0).status, PairStatus::shape_mismatch);
   ASSERT_THAT(result.verdict.failures, SizeIs(1));
   EXPECT_EQ(result.verdict.failures[0].kind, FailureKind::shape);
@@ -386,15 +397,15 @@ TEST(Debug, an_output_of_another_shape_fails) {
 TEST(Debug, models_that_do_not_fit_are_errors) {
   OneSample inputs = sample();
   const Model plain = float_graph().model(), quantized = quantized_graph(1).model();
-  EXPECT_THROW(debug(plain, plain, inputs, {}), Error);
-  EXPECT_THROW(debug(quantized, plain, inputs, {}), Error);
+  EXPECT_THROW(debug(ModelIndex(plain), ModelIndex(plain), inputs, {}), Error);
+  EXPECT_THROW(debug(ModelIndex(quantized), ModelIndex(plain), inputs, {}), Error);
   GraphBuilder stranger;
   stranger.input("x", DType::f32, {{4, ""}})
       .node("Sin", {"x"}, {"s1"})
       .output("s1", DType::f32, {{4, ""}});
   GraphBuilder unnamed = quantized_graph(1, "new_");
   for (auto& node : *unnamed.graph().mutable_node()) node.clear_name();
-  EXPECT_THROW(debug(stranger.model(), unnamed.model(), inputs, {}), Error);
+  EXPECT_THROW(debug(ModelIndex(stranger.model()), ModelIndex(unnamed.model()), inputs, {}), Error);
 }
 
 }  // namespace

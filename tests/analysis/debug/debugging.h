@@ -33,7 +33,7 @@ inline double decibels(double signal, double noise) { return 10 * std::log10(sig
 inline DebugResult debug_on(const Model& float_model, const Model& quantized_model,
                             std::vector<Tensor> inputs) {
   OneSample samples(std::move(inputs));
-  return debug(float_model, quantized_model, samples, {});
+  return debug(ModelIndex(float_model), ModelIndex(quantized_model), samples, {});
 }
 
 // A model that imports Microsoft's operators too.

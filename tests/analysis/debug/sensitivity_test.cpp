@@ -17,7 +17,8 @@ namespace {
 Sensitivity sensitivity_of(const Model& float_model, const Model& quantized, Samples& samples,
                            std::int64_t advice_samples = 16) {
   const DebugOptions options{.switches = true, .advice_samples = advice_samples};
-  return debug(float_model, quantized, samples, options).sensitivity.value();
+  return debug(ModelIndex(float_model), ModelIndex(quantized), samples, options)
+      .sensitivity.value();
 }
 
 std::unique_ptr<Samples> digits(const Model& model) {
@@ -87,7 +88,7 @@ TEST(Sensitivity, nodes_with_parallel_errors_are_a_chain_and_kept_in_float_toget
 TEST(Sensitivity, a_scale_that_is_50_times_too_large_is_named_first) {
   const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
   const Model intact = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
-  const Quantization quantization = find_quantization(intact);
+  const Quantization quantization = find_quantization(ModelIndex(intact));
   for (const QuantizedActivation& activation : quantization.activations) {
     if (activation.writer_op != "Conv" && activation.writer_op != "Add") continue;
     Model broken = intact.clone();
@@ -110,14 +111,15 @@ std::int64_t answer(const Model& model, const std::vector<Tensor>& sample) {
 TEST(Sensitivity, a_changed_answer_is_explained_by_the_node_that_changed_it) {
   const Model real = Model::load(fixture("mnist/mnist_cnn.float.onnx"));
   Model broken = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
-  const Quantization quantization = find_quantization(broken);
+  const Quantization quantization = find_quantization(ModelIndex(broken));
   const auto wrong =
       std::ranges::find(quantization.activations, "Add", &QuantizedActivation::writer_op);
   ASSERT_NE(wrong, quantization.activations.end());
   edit_weight(broken, wrong->quantizer.scale.name, [](std::span<float> scale) { scale[0] /= 20; });
   const auto samples = digits(broken);
   const DebugOptions options{.switches = true, .advice_samples = 8, .explain_flips = true};
-  const Sensitivity result = *debug(real, broken, *samples, options).sensitivity;
+  const Sensitivity result =
+      *debug(ModelIndex(real), ModelIndex(broken), *samples, options).sensitivity;
   ASSERT_FALSE(result.flips.empty());
   EXPECT_EQ(result.flips_looked_at, 8);
   EXPECT_EQ(result.flips_given, samples->size());

@@ -285,7 +285,7 @@ DebugResult debug_rolled(int rows, const DebugOptions& options = {}) {
   candidate.weight(scalar("s", 1)).node("DequantizeLinear", {"w_quantized", "s"}, {"real"});
   candidate.node("MatMul", {"x", "real"}, {"y"});
   OneSample inputs({tensor_of<float>("x", DType::f32, {1, 4}, {1, 2, 3, 4})});
-  return debug(reference.model(), candidate.model(), inputs, options);
+  return debug(ModelIndex(reference.model()), ModelIndex(candidate.model()), inputs, options);
 }
 
 TEST(DebugWeightStyles, another_networks_weights_fail_without_limits) {

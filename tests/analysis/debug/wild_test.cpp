@@ -51,9 +51,9 @@ TEST(DebugWild, a_folded_relu6_leaves_every_tensor_of_a_q_operator_model_healthy
   if (!fs::exists(shared_data("wild/cifar")))
     GTEST_SKIP() << shared_data("wild/cifar") << " is not there";
   CifarSamples samples(std::array{0.2470F, 0.2435F, 0.2616F});
-  const DebugResult result =
-      debug(Model::load(shared_data("wild/cifar/tinycnn.onnx")),
-            Model::load(shared_data("wild/cifar/tinycnn_int8_qoperator.onnx")), samples, {});
+  const DebugResult result = debug(
+      ModelIndex(Model::load(shared_data("wild/cifar/tinycnn.onnx"))),
+      ModelIndex(Model::load(shared_data("wild/cifar/tinycnn_int8_qoperator.onnx"))), samples, {});
   ASSERT_EQ(result.activations.size(), 17u);
   for (const DebugActivation& row : result.activations)
     EXPECT_EQ(row.verdict, DamageVerdict::healthy) << row.tensor_name;
@@ -66,9 +66,9 @@ TEST(DebugWild, every_tensor_of_a_dynamic_model_is_aligned) {
   if (!fs::exists(shared_data("wild/cifar")))
     GTEST_SKIP() << shared_data("wild/cifar") << " is not there";
   CifarSamples samples(std::array{0.2023F, 0.1994F, 0.2010F});
-  const DebugResult result =
-      debug(Model::load(shared_data("wild/cifar/resnet_fp32.onnx")),
-            Model::load(shared_data("wild/cifar/resnet_int8_dynamic.onnx")), samples, {});
+  const DebugResult result = debug(
+      ModelIndex(Model::load(shared_data("wild/cifar/resnet_fp32.onnx"))),
+      ModelIndex(Model::load(shared_data("wild/cifar/resnet_int8_dynamic.onnx"))), samples, {});
   EXPECT_EQ(result.activations.size(), 71u);
   for (const DebugActivation& row : result.activations)
     EXPECT_TRUE(row.cumulative_sqnr_db) << row.tensor_name;
@@ -82,7 +82,9 @@ TEST(DebugWild, another_network_of_the_same_shapes_fails_by_its_weights) {
   const Model quantized = Model::load(shared_data("wild/steel/v2_int8_qoperator.onnx"));
   const auto samples = random_samples(quantized.inputs(), {.samples = 2});
   const auto verdict = [&](const char* reference) {
-    return debug(Model::load(shared_data(reference)), quantized, *samples, {}).verdict;
+    return debug(ModelIndex(Model::load(shared_data(reference))), ModelIndex(quantized), *samples,
+                 {})
+        .verdict;
   };
   EXPECT_TRUE(verdict("wild/steel/v2_fp32.onnx").pass());
   const Verdict wrong = verdict("wild/steel/v1_fp32.onnx");
@@ -94,8 +96,8 @@ TEST(DebugWild, a_language_model_in_four_bits_runs_with_its_cache) {
   if (!fs::exists(shared_data("lm"))) GTEST_SKIP() << shared_data("lm") << " is not there";
   const Model quantized = Model::load(shared_data("lm/model.int4.onnx"));
   const auto samples = random_samples(quantized.inputs(), {.samples = 1});
-  const DebugResult result =
-      debug(Model::load(shared_data("lm/model.onnx")), quantized, *samples, {});
+  const DebugResult result = debug(ModelIndex(Model::load(shared_data("lm/model.onnx"))),
+                                   ModelIndex(quantized), *samples, {});
   EXPECT_EQ(result.weights.size(), 29u);
   for (const DebugWeight& row : result.weights)
     EXPECT_GT(*row.weight_sqnr_db, 18) << row.weight_name;

@@ -20,7 +20,7 @@ std::optional<std::int64_t> axis_behind(const std::vector<float>& scales,
       .node("DequantizeLinear", {"w", "scale"}, {"real"}, attributes)
       .node("MatMul", {"x", "real"}, {"y"})
       .output("y");
-  const Model transposed = with_transposed_weights(builder.model(), {"w"});
+  const Model transposed = with_transposed_weights(ModelIndex(builder.model()), {"w"});
   const auto* axis = attribute(transposed.graph().node(0), "axis");
   return axis ? std::optional(axis->i()) : std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/compare_pair.h"
 #include "tests/failure_texts.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/compare/compare_models.h"
@@ -198,8 +199,7 @@ TEST(OtherBiases, fail_a_candidate_that_keeps_its_limits_and_would_be_better_wit
     options.compare.limits = default_limits(Precision::int8);
     options.compare.evidence.real_inputs = true;
     Loud samples;
-    return compare_models({.reference = &reference, .candidate = candidate}, samples, options)
-        .verdict;
+    return compare_models(reference, candidate, samples, options).verdict;
   };
   EXPECT_TRUE(verdict(quantized_network(biases)).pass());
   const Verdict zeroed = verdict(quantized_network({0, 0, 0, 0}));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/compare_pair.h"
 #include "tests/injected_faults.h"
 #include "tests/quantized_copy.h"
 #include "vernier/data/numpy_random.h"
@@ -87,7 +88,7 @@ CompareResult compared(const Model& candidate, const Model& reference = float_ne
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  return compare_models(reference, candidate, samples, options);
 }
 
 vernier_onnx::NodeProto& first(Model& model, const std::string& op, int skip = 0) {
@@ -176,7 +177,7 @@ CompareResult compared_folded(const Model& candidate) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  return compare_models(reference, candidate, samples, options);
 }
 
 TEST(FurtherRuns, a_sum_that_became_a_bias_is_the_same_network) {
@@ -211,8 +212,7 @@ TEST(FurtherRuns, the_place_of_a_fault_is_found_in_models_without_a_file) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  const CompareResult result = compare_models(reference, candidate, samples, options);
   ASSERT_TRUE(result.evidence.structure);
   EXPECT_TRUE(is_other_network(*result.evidence.structure));
   EXPECT_EQ(result.evidence.structure->origin, "d");
@@ -248,7 +248,7 @@ CompareResult compared_half(const Model& candidate) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::fp16);
   options.compare.evidence.real_inputs = true;
-  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  return compare_models(reference, candidate, samples, options);
 }
 
 TEST(FurtherRuns, a_float16_copy_is_the_reference_in_float32) {
@@ -286,8 +286,7 @@ TEST(FurtherRuns, rounding_behind_a_saturated_activation_is_no_other_network) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  const CompareResult result = compare_models(reference, candidate, samples, options);
   ASSERT_TRUE(result.evidence.structure);
   EXPECT_GT(result.evidence.structure->sqnr_db, same_structure_db);
 }
@@ -322,7 +321,8 @@ CompareResult compared_live(ObservedTensors reference, const Model& candidate,
   CompareModelsOptions options;
   options.compare.limits = default_limits(precision);
   options.compare.evidence.real_inputs = true;
-  return compare_models({.reference_runner = &reference, .candidate = candidate}, samples, options);
+  return compare_models({.reference_runner = &reference, .candidate = ModelIndex(candidate)},
+                        samples, options);
 }
 
 TEST(FurtherRuns, the_right_pair_of_a_live_reference_passes_without_its_quantizers) {
@@ -576,8 +576,7 @@ TEST(FurtherRuns, what_only_later_samples_show_is_seen) {
   CompareModelsOptions options;
   options.compare.evidence.real_inputs = true;
   const Model candidate = quantized_copy(network("Identity"), drawn());
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  const CompareResult result = compare_models(reference, candidate, samples, options);
   ASSERT_TRUE(result.evidence.structure);
   EXPECT_LT(result.evidence.structure->sqnr_db, other_structure_db);
   EXPECT_NE(result.verdict.outcome, Outcome::pass);
@@ -672,7 +671,7 @@ CompareResult compared_scaled(const Model& candidate, const Model& reference) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = true;
-  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  return compare_models(reference, candidate, samples, options);
 }
 
 TEST(FurtherRuns, a_constant_of_an_integer_operator_is_the_references_without_quantizers) {
@@ -772,8 +771,7 @@ TEST(FurtherRuns, a_quantized_lstm_is_the_references_without_quantizers) {
   const Model reference = network(0.2F);
   for (const bool right : {true, false}) {
     const Model candidate = quantized(right ? 0.2F : 0.3F);
-    const CompareResult result =
-        compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+    const CompareResult result = compare_models(reference, candidate, samples, options);
     ASSERT_TRUE(result.evidence.structure);
     EXPECT_EQ(result.evidence.structure->unswitched, 0);
     EXPECT_EQ(result.verdict.outcome, right ? Outcome::pass : Outcome::fail)
@@ -810,8 +808,7 @@ TEST(FurtherRuns, a_float16_bias_with_a_norm_folded_in_is_the_references) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::fp16);
   options.compare.evidence.real_inputs = true;
-  const CompareResult result =
-      compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  const CompareResult result = compare_models(reference, candidate, samples, options);
   ASSERT_TRUE(result.evidence.structure);
   EXPECT_EQ(result.evidence.structure->unswitched, 0);
   EXPECT_GT(result.evidence.structure->sqnr_db, 100);

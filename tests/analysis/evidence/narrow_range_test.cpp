@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/compare_pair.h"
 #include "tests/model_builder.h"
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/model/index.h"
@@ -98,7 +99,7 @@ CompareResult compare_small(const Model& reference, const Model& candidate, Samp
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.real_inputs = real;
-  return compare_models({.reference = &reference, .candidate = candidate}, samples, options);
+  return compare_models(reference, candidate, samples, options);
 }
 
 // Made-up inputs never exceed the input's range: without the range behind it the model would pass.
@@ -210,8 +211,7 @@ TEST(OtherInputs, are_not_asked_for_limits_of_the_user) {
   CompareModelsOptions options;
   options.compare.limits = default_limits(Precision::int8);
   options.compare.evidence.own_limits = true;
-  EXPECT_TRUE(compare_models({.reference = &reference, .candidate = candidate}, loud, options)
-                  .verdict.pass());
+  EXPECT_TRUE(compare_models(reference, candidate, loud, options).verdict.pass());
 }
 
 TEST(OtherInputs, that_keep_the_limits_leave_a_pass_as_it_is) {

@@ -23,7 +23,7 @@ class Pairs : public Samples {
 
 TEST(NormFit, inputs_with_the_moments_of_training_fit) {
   Pairs samples({-1, 1});
-  const auto fit = measure_norm_fit(batch_norms(25), samples, {});
+  const auto fit = measure_norm_fit(ModelIndex(batch_norms(25)), samples, {});
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->norms, 25);
   EXPECT_NEAR(fit->score, 0, 1e-3);  // epsilon makes each a little smaller
@@ -32,7 +32,7 @@ TEST(NormFit, inputs_with_the_moments_of_training_fit) {
 
 TEST(NormFit, a_shift_of_two_deviations_is_a_score_of_two) {
   Pairs samples({1, 3});
-  const auto fit = measure_norm_fit(batch_norms(25), samples, {});
+  const auto fit = measure_norm_fit(ModelIndex(batch_norms(25)), samples, {});
   ASSERT_TRUE(fit);
   EXPECT_NEAR(fit->score, 2, 0.01);
   EXPECT_FALSE(fit->fits());
@@ -40,12 +40,12 @@ TEST(NormFit, a_shift_of_two_deviations_is_a_score_of_two) {
 
 TEST(NormFit, a_constant_input_is_infinitely_far) {
   Pairs samples({0, 0});
-  EXPECT_EQ(measure_norm_fit(batch_norms(25), samples, {})->score, INFINITY);
+  EXPECT_EQ(measure_norm_fit(ModelIndex(batch_norms(25)), samples, {})->score, INFINITY);
 }
 
 TEST(NormFit, an_empty_batch_tells_nothing) {
   Pairs samples({});
-  EXPECT_EQ(measure_norm_fit(batch_norms(25), samples, {}), std::nullopt);
+  EXPECT_EQ(measure_norm_fit(ModelIndex(batch_norms(25)), samples, {}), std::nullopt);
 }
 
 TEST(NormFit, two_batch_norms_of_one_tensor_count_both) {
@@ -55,14 +55,14 @@ TEST(NormFit, two_batch_norms_of_one_tensor_count_both) {
   second.set_name("second");
   second.set_output(0, "second");
   Pairs samples({-1, 1});
-  const auto fit = measure_norm_fit(model, samples, {});
+  const auto fit = measure_norm_fit(ModelIndex(model), samples, {});
   ASSERT_TRUE(fit);
   EXPECT_EQ(fit->norms, 25);
 }
 
 TEST(NormFit, few_batch_norms_tell_nothing) {
   Pairs samples({-1, 1});
-  EXPECT_EQ(measure_norm_fit(batch_norms(24), samples, {}), std::nullopt);
+  EXPECT_EQ(measure_norm_fit(ModelIndex(batch_norms(24)), samples, {}), std::nullopt);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 
 std::vector<Tensor> first_sample(const Model& model, const InputSpec& spec = {}) {
-  return automatic_inputs(model, nullptr, spec, {}).samples->sample(0);
+  return automatic_inputs(ModelIndex(model), nullptr, spec, {}).samples->sample(0);
 }
 
 Model waveform(Dim length) {
@@ -67,7 +67,7 @@ TEST(AutomaticInputs, the_reference_tells_what_an_input_of_integers_is_for) {
     builder.node(op, {"one", "mask"}, {"kept"}).node("Add", {"kept", "ids"}, {"y"}).output("y");
     return builder.model();
   };
-  const Model reference = of("Sub"), candidate = of("Mul");
+  const ModelIndex reference(of("Sub")), candidate(of("Mul"));
   const Inputs inputs = automatic_inputs(candidate, &reference, {}, {});
   EXPECT_THAT(to_f64(inputs.samples->sample(0).at(1)), Each(1));
   EXPECT_THAT(to_f64(inputs.samples->sample(1).at(1)), ElementsAre(1, 1, 1, 1, 0, 0, 0, 0));
@@ -97,7 +97,7 @@ TEST(AutomaticInputs, the_bytes_of_a_seed_are_the_same_on_every_machine) {
       .node("Conv", {"image", "w"}, {"y"})
       .output("y");
   const Model model = image.model();
-  const Inputs inputs = automatic_inputs(model, nullptr, {}, {});
+  const Inputs inputs = automatic_inputs(ModelIndex(model), nullptr, {}, {});
   std::vector<std::uint64_t> hashes;
   for (std::int64_t i = 0; i < 6; ++i)  // one of each family
     hashes.push_back(hash_of(inputs.samples->sample(i)[0]));
@@ -109,14 +109,16 @@ TEST(AutomaticInputs, the_bytes_of_a_seed_are_the_same_on_every_machine) {
 
 TEST(AutomaticInputs, there_are_as_many_as_were_asked_for) {
   const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
-  EXPECT_EQ(automatic_inputs(model, nullptr, {.samples = 150}, {}).samples->size(), 150);
+  EXPECT_EQ(automatic_inputs(ModelIndex(model), nullptr, {.samples = 150}, {}).samples->size(),
+            150);
 }
 
 // As many as these held 80 GB.
 TEST(AutomaticInputs, any_number_of_large_ones_takes_little_memory) {
   GraphBuilder builder;
   builder.input("x", DType::f32, {{1}, {1 << 20}}).node("Neg", {"x"}, {"y"}).output("y");
-  const Inputs inputs = automatic_inputs(builder.model(), nullptr, {.samples = 20'000}, {});
+  const Inputs inputs =
+      automatic_inputs(ModelIndex(builder.model()), nullptr, {.samples = 20'000}, {});
   EXPECT_EQ(inputs.samples->size(), 20'000);
   const std::vector<Tensor> last = inputs.samples->sample(19'999);
   EXPECT_NE(inputs.samples->sample(0), last);
@@ -129,22 +131,22 @@ TEST(AutomaticInputs, the_next_best_are_others) {
   const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
   for (const InputSpec& spec :
        {InputSpec{}, InputSpec{.samples = 150}, InputSpec{.sample_index = 1}}) {
-    const Inputs inputs = automatic_inputs(model, nullptr, spec, {});
+    const Inputs inputs = automatic_inputs(ModelIndex(model), nullptr, spec, {});
     Samples* others = inputs.samples->others();
     ASSERT_TRUE(others);
     EXPECT_EQ(others->size(), 24);
     EXPECT_NE(others->sample(0), inputs.samples->sample(0));
     EXPECT_NE(others->sample(0), others->sample(1));
   }
-  EXPECT_FALSE(automatic_inputs(waveform({100}), nullptr, {}, {}).samples->others());
+  EXPECT_FALSE(automatic_inputs(ModelIndex(waveform({100})), nullptr, {}, {}).samples->others());
 }
 
 TEST(AutomaticInputs, a_constant_is_the_same_in_every_sample_and_in_those_that_are_bred) {
   const Model model = Model::load(fixture("mnist/mnist_cnn.int8.onnx"));
   const std::vector<TensorSpec> inputs = model.inputs();
   const IoMapping io{.constants = {{inputs[0].name, {0.25}}}, .steps = 2};
-  const Inputs made =
-      automatic_inputs({.inputs = inputs, .onnx = &model, .io = io}, nullptr, {.samples = 3}, {});
+  const Inputs made = automatic_inputs({.inputs = inputs, .onnx = &model, .io = io},
+                                       ModelIndex(model), nullptr, {.samples = 3}, {});
   EXPECT_EQ(made.samples->size(), 6);
   for (std::int64_t i = 0; i < made.samples->size(); ++i) {
     const std::vector<Tensor> sample = made.samples->sample(i);

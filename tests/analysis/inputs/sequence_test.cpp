@@ -40,7 +40,8 @@ CompareResult compared(const Model& reference, const Model& candidate, const IoM
                        std::int64_t samples = 2) {
   CompareModelsOptions options{.weights = false};
   options.compare.io = io;
-  const ComparedModels models{.reference = &reference, .candidate = candidate};
+  const ModelIndex expected(reference), found(candidate);
+  const ComparedModels models{.reference = &expected, .candidate = found};
   const InputSpec spec{.samples = samples, .distribution = Distribution::uniform};
   return compare_models(models, *compare_inputs(models, spec, options).samples, options);
 }
@@ -152,9 +153,9 @@ TEST(Sequence, stages_run_sequences_too) {
 
 TEST(Sequence, exports_of_a_streaming_model_stay_together_over_many_steps) {
   if (!std::filesystem::exists(shared_data("silero"))) GTEST_SKIP() << "no silero in shared data";
-  const Model reference = Model::load(shared_data("silero/silero_vad.onnx"));
+  const ModelIndex reference(Model::load(shared_data("silero/silero_vad.onnx")));
   for (const char* name : {"silero_vad_16k_op15.onnx", "silero_vad_op18_ifless.onnx"}) {
-    const Model candidate = Model::load(shared_data(std::string("silero/") + name));
+    const ModelIndex candidate(Model::load(shared_data(std::string("silero/") + name)));
     for (const bool teacher : {false, true}) {
       CompareModelsOptions options{.weights = false};
       options.compare.io = {.constants = {{"sr", {16000}}},

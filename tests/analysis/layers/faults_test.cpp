@@ -30,7 +30,7 @@ class Fault : public TorchTest {
     options.reference = reference;
     const auto samples =
         random_samples(candidate.inputs(), {.samples = 1, .distribution = Distribution::normal});
-    return validate_layers(candidate, *samples, options);
+    return validate_layers(ModelIndex(candidate), *samples, options);
   }
 
   void expect_nothing_found() const {

@@ -23,7 +23,7 @@ LayersResult validate(const Model& candidate, LayersOptions options, std::int64_
   if (options.reference.empty()) options.reference = fixture("mnist/mnist_cnn.pt");
   const auto inputs = random_samples(candidate.inputs(),
                                      {.samples = samples, .distribution = Distribution::normal});
-  return validate_layers(candidate, *inputs, options);
+  return validate_layers(ModelIndex(candidate), *inputs, options);
 }
 
 Model mnist(const std::string& name) { return Model::load(fixture("mnist/" + name)); }

@@ -112,7 +112,8 @@ class OnnxFaults : public ::testing::Test {
   LayersResult validate(const Model& candidate) const {
     const auto samples =
         random_samples(candidate.inputs(), {.samples = 1, .distribution = Distribution::normal});
-    return validate_layers(candidate, *samples, {.reference = folder_ / "reference.onnx"});
+    return validate_layers(ModelIndex(candidate), *samples,
+                           {.reference = folder_ / "reference.onnx"});
   }
 
   // With the names of the reference, and without.
@@ -245,7 +246,7 @@ TEST_F(OnnxFaults, an_interrupt_is_no_candidate_that_does_not_run) {
     group->stop();
     return true;
   };
-  EXPECT_THROW(validate_layers(candidate, *samples,
+  EXPECT_THROW(validate_layers(ModelIndex(candidate), *samples,
                                {.reference = folder_ / "reference.onnx", .progress = stop}),
                Stopped);
 }
@@ -325,7 +326,7 @@ TEST_F(OnnxFaults, what_only_a_later_sample_shows_is_explained_by_that_sample) {
   use(graph(0.1F));
   AboveAndBelow samples;
   const LayersResult result =
-      validate_layers(graph(0.3F), samples, {.reference = folder_ / "reference.onnx"});
+      validate_layers(ModelIndex(graph(0.3F)), samples, {.reference = folder_ / "reference.onnx"});
   ASSERT_TRUE(result.drift_origin);
   const LayerRow& origin = result.rows[*result.drift_origin];
   EXPECT_EQ(origin.layer, "c");
@@ -436,11 +437,11 @@ TEST_F(OnnxFaults, another_weight_fails_unless_weights_are_left_out) {
   });
   const auto samples = random_samples(candidate.inputs(), {.samples = 1});
   LayersOptions options{.reference = folder_ / "reference.onnx", .tolerance = 10};
-  const LayersResult result = validate_layers(candidate, *samples, options);
+  const LayersResult result = validate_layers(ModelIndex(candidate), *samples, options);
   EXPECT_FALSE(result.pass());
   EXPECT_EQ(result.verdict.failures.at(0).subject, "last.w");
   options.weight_evidence = false;
-  EXPECT_TRUE(validate_layers(candidate, *samples, options).pass());
+  EXPECT_TRUE(validate_layers(ModelIndex(candidate), *samples, options).pass());
 }
 
 TEST_F(OnnxFaults, another_checkpoint_is_called_that_once) {
@@ -636,7 +637,7 @@ TEST(OnnxBounds, one_that_made_up_inputs_never_reach_is_no_pass) {
     const Model candidate = bounded(is_bounded);
     const auto samples = random_samples(candidate.inputs(), {.samples = 2});
     return validate_layers(
-               candidate, *samples,
+               ModelIndex(candidate), *samples,
                {.reference = folder.path() / "reference.onnx", .real_inputs = real_inputs})
         .verdict.outcome;
   };

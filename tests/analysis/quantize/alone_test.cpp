@@ -33,7 +33,8 @@ TEST(QuantizersAlone, noise_is_that_of_the_range_that_is_tried) {
   const Model model = identity();
   OneToFour samples;
   SharedSamples shared(samples);
-  const QuantizersAlone alone(model, place_quantizers(model, {}), {shared, {0, 1}, 1}, 2);
+  const QuantizersAlone alone(ModelIndex(model), place_quantizers(ModelIndex(model), {}),
+                              {shared, {0, 1}, 1}, 2);
   // Steps of 1 hold the values; a range to 2 clips 3 and 4; two samples of 30 each are the signal.
   const std::vector<RangeTrial> trials = {{"x", {0, 255}}, {"x", {0, 2}}};
   const std::vector<OutputNoise> noise = alone.measure(trials, 8);

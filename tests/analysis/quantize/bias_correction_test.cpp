@@ -69,7 +69,7 @@ BiasShifts shifts_of(const Model& real, const Model& wrong, const PlacementPlan&
 
 TEST(BiasCorrection, brings_back_the_mean_of_every_layer_not_only_of_the_first) {
   const Model real = chain(0), wrong = chain(0.1F);
-  const PlacementPlan plan = place_quantizers(real, {});
+  const PlacementPlan plan = place_quantizers(ModelIndex(real), {});
   ASSERT_EQ(plan.nodes.size(), 3U);
   Fixed samples;
   SharedSamples shared(samples);
@@ -87,7 +87,7 @@ TEST(BiasCorrection, brings_back_the_mean_of_every_layer_not_only_of_the_first) 
 
 TEST(BiasCorrection, what_does_not_look_promising_is_not_refined) {
   const Model real = chain(0), wrong = chain(0.1F);
-  const PlacementPlan plan = place_quantizers(real, {});
+  const PlacementPlan plan = place_quantizers(ModelIndex(real), {});
   Fixed samples;
   SharedSamples shared(samples);
   const SampleRuns runs{shared, {0, 1, 2, 3, 4, 5, 6, 7}, 1};
@@ -107,7 +107,7 @@ TEST(BiasCorrection, what_does_not_look_promising_is_not_refined) {
 
 TEST(BiasCorrection, nothing_is_corrected_where_nothing_differs) {
   const Model real = chain(0);
-  const PlacementPlan plan = place_quantizers(real, {});
+  const PlacementPlan plan = place_quantizers(ModelIndex(real), {});
   Fixed samples;
   SharedSamples shared(samples);
   for (const auto& [node, shift] : shifts_of(real, real, plan, {shared, {0, 1, 2, 3}, 1}))

@@ -60,7 +60,7 @@ struct Equalized {
 Equalized run(const Model& model) {
   Ramp samples;
   SharedSamples shared(samples);
-  ChannelExtremes extremes(find_scalable(model));
+  ChannelExtremes extremes(find_scalable(ModelIndex(model)));
   calibrate(model, {}, {shared, {0, 1, 2, 3}, 1},
             {.tensors = extremes.tensors(),
              .observe = [&](const TensorView& tensor) { extremes.observe(tensor); }});
@@ -93,20 +93,20 @@ TEST(Equalize, what_adds_or_returns_channels_leaves_them_as_they_are) {
                           .node("Conv", {"c", "w3"}, {"y"})
                           .output("y", DType::f32, image)
                           .model();
-  EXPECT_TRUE(find_scalable(added).empty());
+  EXPECT_TRUE(find_scalable(ModelIndex(added)).empty());
   const Model returned = uneven("Relu")
                              .node("Conv", {"b", "w3"}, {"y"})
                              .output("b", DType::f32, image)
                              .output("y", DType::f32, image)
                              .model();
-  EXPECT_TRUE(find_scalable(returned).empty());
+  EXPECT_TRUE(find_scalable(ModelIndex(returned)).empty());
   const Model squared = uneven("Relu")
                             .node("Relu", {"b"}, {"c"})
                             .node("Mul", {"b", "c"}, {"d"})
                             .node("Conv", {"d", "w3"}, {"y"})
                             .output("y", DType::f32, image)
                             .model();
-  EXPECT_TRUE(find_scalable(squared).empty());
+  EXPECT_TRUE(find_scalable(ModelIndex(squared)).empty());
 }
 
 TEST(Equalize, weights_that_two_nodes_read_are_not_scaled) {
@@ -116,7 +116,7 @@ TEST(Equalize, weights_that_two_nodes_read_are_not_scaled) {
                            .node("Add", {"c", "d"}, {"y"})
                            .output("y", DType::f32, image)
                            .model();
-  EXPECT_TRUE(find_scalable(shared).empty());
+  EXPECT_TRUE(find_scalable(ModelIndex(shared)).empty());
 }
 
 }  // namespace

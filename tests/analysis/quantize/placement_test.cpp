@@ -38,13 +38,13 @@ std::vector<std::string> names(const PlacementPlan& plan) {
 
 TEST(PlaceQuantizers, operands_alone_leave_results_in_float) {
   const PlacementPlan plan =
-      place_quantizers(residual(), {.placement = QuantizerPlacement::inputs});
+      place_quantizers(ModelIndex(residual()), {.placement = QuantizerPlacement::inputs});
   EXPECT_THAT(names(plan), ElementsAre("x", "b", "d"));
   EXPECT_EQ(plan.tensors[2].root, 1U);  // reshaped: the same quantizer
 }
 
 TEST(PlaceQuantizers, what_a_convolution_writes_is_quantized_after_its_relu) {
-  const PlacementPlan plan = place_quantizers(residual(), {});
+  const PlacementPlan plan = place_quantizers(ModelIndex(residual()), {});
   EXPECT_THAT(names(plan), ElementsAre("x", "b", "d", "e"));
   EXPECT_TRUE(plan.tensors[3].everywhere);
   EXPECT_EQ(plan.nodes[0].output, "a");
@@ -53,20 +53,21 @@ TEST(PlaceQuantizers, what_a_convolution_writes_is_quantized_after_its_relu) {
 }
 
 TEST(PlaceQuantizers, the_sum_reads_the_input_as_it_is) {
-  const PlacementPlan plan = place_quantizers(residual(), {});
+  const PlacementPlan plan = place_quantizers(ModelIndex(residual()), {});
   EXPECT_THAT(plan.tensors[0].readers, ElementsAre(ReaderInput{0, 0}));
 }
 
 TEST(PlaceQuantizers, all_also_quantizes_sums) {
-  const PlacementPlan plan = place_quantizers(residual(), {.placement = QuantizerPlacement::all});
+  const PlacementPlan plan =
+      place_quantizers(ModelIndex(residual()), {.placement = QuantizerPlacement::all});
   EXPECT_THAT(names(plan), ::testing::Contains("y"));
 }
 
 TEST(PlaceQuantizers, kept_nodes_have_no_quantizers) {
-  const PlacementPlan plan = place_quantizers(residual(), {.keep_nodes = {"node_1"}});
+  const PlacementPlan plan = place_quantizers(ModelIndex(residual()), {.keep_nodes = {"node_1"}});
   EXPECT_EQ(plan.nodes.size(), 1U);
   EXPECT_THAT(names(plan), ElementsAre("b", "d", "e"));
-  EXPECT_THROW(place_quantizers(residual(), {.keep_nodes = {"nobody"}}), Error);
+  EXPECT_THROW(place_quantizers(ModelIndex(residual()), {.keep_nodes = {"nobody"}}), Error);
 }
 
 TEST(PlaceQuantizers, a_product_adds_its_bias_behind_it) {
@@ -78,7 +79,7 @@ TEST(PlaceQuantizers, a_product_adds_its_bias_behind_it) {
                           .node("Add", {"m", "b"}, {"y"})
                           .output("y", DType::f32, {{2, ""}, {5, ""}})
                           .model();
-  const PlacementPlan plan = place_quantizers(model, {});
+  const PlacementPlan plan = place_quantizers(ModelIndex(model), {});
   ASSERT_EQ(plan.nodes.size(), 1U);
   EXPECT_EQ(plan.nodes[0].bias, "b");
   EXPECT_EQ(plan.nodes[0].channels, 5);

@@ -49,7 +49,8 @@ TEST(Repair, the_repaired_model_is_as_good_deployed_as_the_file_says) {
   const Model narrow = with_narrow_ranges();
   const Model reference = Model::load(mnist + "mnist_cnn.onnx");
   const Inputs inputs = make_inputs(narrow, {.samples = 32, .data = mnist + "mnist_inputs.npz"});
-  const RepairResult result = repair(narrow, reference, *inputs.samples, {.effort = Effort::fast});
+  const RepairResult result =
+      repair(ModelIndex(narrow), ModelIndex(reference), *inputs.samples, {.effort = Effort::fast});
   ASSERT_TRUE(result.model);
   EXPECT_EQ(result.unsigned_weights, 10);
   EXPECT_EQ(stored_weights(*result.model).types, std::set{DType::u8});
@@ -61,7 +62,7 @@ TEST(Repair, weights_stay_int8_for_cpus_with_vnni) {
   const Model narrow = with_narrow_ranges();
   const Model reference = Model::load(mnist + "mnist_cnn.onnx");
   const Inputs inputs = make_inputs(narrow, {.samples = 32, .data = mnist + "mnist_inputs.npz"});
-  const RepairResult result = repair(narrow, reference, *inputs.samples,
+  const RepairResult result = repair(ModelIndex(narrow), ModelIndex(reference), *inputs.samples,
                                      {.effort = Effort::fast, .target = TargetCpu::vnni});
   ASSERT_TRUE(result.model);
   EXPECT_EQ(result.unsigned_weights, 0);
@@ -72,7 +73,8 @@ TEST(Repair, ranges_are_measured_where_nothing_is_cut_off) {
   const Model narrow = with_narrow_ranges();
   const Model reference = Model::load(mnist + "mnist_cnn.onnx");
   const Inputs inputs = make_inputs(narrow, {.samples = 32, .data = mnist + "mnist_inputs.npz"});
-  const RepairResult result = repair(narrow, reference, *inputs.samples, {.effort = Effort::fast});
+  const RepairResult result =
+      repair(ModelIndex(narrow), ModelIndex(reference), *inputs.samples, {.effort = Effort::fast});
   EXPECT_LT(result.held_back.shipped_db, 10);
   EXPECT_GT(result.held_back.repaired_db, 20);  // 27 as it was shipped
   EXPECT_TRUE(result.model);
@@ -85,7 +87,7 @@ TEST(Repair, what_is_interrupted_is_not_judged) {
   const Model reference = Model::load(mnist + "mnist_cnn.onnx");
   const Inputs inputs = make_inputs(narrow, {.samples = 32, .data = mnist + "mnist_inputs.npz"});
   const RepairResult result =
-      repair(narrow, reference, *inputs.samples,
+      repair(ModelIndex(narrow), ModelIndex(reference), *inputs.samples,
              {.effort = Effort::fast, .progress = [](auto, auto) { return false; }});
   EXPECT_TRUE(result.interrupted);
   ASSERT_EQ(result.verdict.doubts.size(), 1U);

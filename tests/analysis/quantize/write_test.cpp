@@ -26,7 +26,8 @@ TEST(WriteStatic, a_large_bias_leaves_kernels_room_for_the_products) {
   QuantizationChoices choices{.precision = parse_quantized_precision("int8"),
                               .storage = WeightStorage::uint8};
   choices.ranges = {{"x", {0, 1e-5}}, {"y", {-4, 4}}};
-  const Model written = write_quantized(model, place_quantizers(model, {}), choices);
+  const Model written =
+      write_quantized(ModelIndex(model), place_quantizers(ModelIndex(model), {}), choices);
   const std::vector<Tensor> inputs = {tensor_of<float>("x", DType::f32, {1, 1, 1, 1}, {1e-5F})};
   const auto exact = OrtRunner(written.clone(), {.exact = true}).run(inputs);
   const auto deployed = OrtRunner(written.clone()).run(inputs);

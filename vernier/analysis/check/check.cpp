@@ -134,9 +134,9 @@ Findings unreadable(const std::filesystem::path& path) {
   return {make_finding("unreadable-file", {}, "the file is damaged, or not an ONNX model")};
 }
 
-std::shared_ptr<const Model> load_reference(const std::filesystem::path& path) {
+std::shared_ptr<const ModelIndex> load_reference(const std::filesystem::path& path) {
   try {
-    return std::make_shared<const Model>(Model::load(path));
+    return std::make_shared<const ModelIndex>(Model::load(path));
   } catch (const Error&) {
     return nullptr;
   }
@@ -162,8 +162,7 @@ std::optional<WeightEvidence> compare_weights(const ModelIndex& index,
                                               const CheckOptions& options) {
   if (options.reference.empty() || !options.weight_evidence) return std::nullopt;
   try {
-    if (options.reference_model)
-      return compare_weights_of(ModelIndex(*options.reference_model), index);
+    if (options.reference_model) return compare_weights_of(*options.reference_model, index);
     if (model_format(options.reference) == ModelFormat::onnx) return std::nullopt;
     if (options.hosted) return compare_weights_of(*options.hosted, index);
     const RunnerOptions watching{.torch = {.watch_leaves = true}};
@@ -207,28 +206,26 @@ std::int64_t CheckResult::count(Severity severity) const {
   return std::ranges::count(findings, severity, &Finding::severity);
 }
 
-std::optional<Model> load_to_check(const std::filesystem::path& path) {
+std::unique_ptr<const ModelIndex> load_to_check(const std::filesystem::path& path) {
   require_onnx(path);
   try {
-    return Model::load(path);
+    return std::make_unique<const ModelIndex>(Model::load(path));
   } catch (const Error&) {
-    return std::nullopt;
+    return nullptr;
   }
 }
 
 CheckResult check(const std::filesystem::path& path, const CheckOptions& options) {
   require_ids(options);
-  return check(path, load_to_check(path), options);
+  return check(path, load_to_check(path).get(), options);
 }
 
-CheckResult check(const std::filesystem::path& path, const std::optional<Model>& model,
+CheckResult check(const std::filesystem::path& path, const ModelIndex* index,
                   const CheckOptions& given) {
   require_ids(given);
   require_provider(given.runtime.provider);
   if (!given.reference.empty()) model_format(given.reference);  // throws if unsupported
-  const CheckOptions options = model ? with_reference(given, *model) : given;
-  std::optional<ModelIndex> index;
-  if (model) index.emplace(*model);
+  const CheckOptions options = index ? with_reference(given, index->model()) : given;
   CheckResult result{.findings = index ? check_model(*index, options) : unreadable(path)};
   std::erase_if(result.findings, [&](const Finding& f) { return !is_wanted(options, f.id); });
   result.findings = grouped(std::move(result.findings));

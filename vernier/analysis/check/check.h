@@ -33,7 +33,7 @@ struct CheckOptions {
   OrtOptions runtime;
   // Set by check(), to start the host and to parse an ONNX reference only once.
   std::shared_ptr<Runner> hosted = {};
-  std::shared_ptr<const Model> reference_model = {};  // null if it cannot be read
+  std::shared_ptr<const ModelIndex> reference_model = {};  // null if it cannot be read
   // Runs every trial in a forked process, so that a kernel that crashes is a finding.
   bool isolated = false;
   double trial_seconds = 60;  // timeout of a run in such a process; 0 for none
@@ -52,11 +52,11 @@ struct CheckResult {
 // throws Error for a missing file, unknown ids, and an unusable reference or samples.
 CheckResult check(const std::filesystem::path& model, const CheckOptions& options = {});
 
-// The model to check; nullopt if the file is damaged, which is a finding. Throws Error for a
+// The model to check; null if the file is damaged, which is a finding. Throws Error for a
 // missing file and for other formats.
-std::optional<Model> load_to_check(const std::filesystem::path& path);
+std::unique_ptr<const ModelIndex> load_to_check(const std::filesystem::path& path);
 // check() of a model that load_to_check() has loaded.
-CheckResult check(const std::filesystem::path& path, const std::optional<Model>& model,
+CheckResult check(const std::filesystem::path& path, const ModelIndex* model,
                   const CheckOptions& options);
 
 }  // namespace vernier

@@ -102,7 +102,7 @@ std::shared_ptr<Runner> open_reference(const CheckOptions& options) {
   if (options.hosted) return options.hosted;
   const auto open = [path = options.reference,
                      model = options.reference_model]() -> std::unique_ptr<Runner> {
-    if (model) return std::make_unique<OrtRunner>(model->clone());
+    if (model) return std::make_unique<OrtRunner>(model->model().clone());
     return open_runner(path);
   };
   return options.isolated ? open_isolated(open) : open();

@@ -85,13 +85,13 @@ class Remedies {
                                         const std::vector<InexactOperator>& operators) {
     using Kind = RuntimeRemedy::Kind;
     if (loss_.precise_db) consider(Kind::x64_precision, {}, [&] { return *loss_.precise_db; });
-    const std::vector<std::string> rounding = nodes_with_rounded_activations(lossy_.model);
+    const std::vector<std::string> rounding = nodes_with_rounded_activations(lossy_.model.model());
     if (nodes_with_rounded_activations(executed).size() > rounding.size())
       consider(Kind::float_products, {},
                [&] { return with_config("session.qdq_matmulnbits_accuracy_level"); });
     if (!rounding.empty())
       consider(Kind::accuracy_level, rounding, [&] {
-        Model changed = lossy_.model.clone();
+        Model changed = lossy_.model.model().clone();
         keep_activations_in_float(changed);
         return score_(changed, lossy_.runtime);
       });
@@ -99,12 +99,12 @@ class Remedies {
       consider(Kind::keep_in_float, nodes, [&] {
         return score_(keep_nodes(lossy_.model, *lossy_.reference, nodes), lossy_.runtime);
       });
-    if (has_dequantized_operands(lossy_.model))
+    if (has_dequantized_operands(lossy_.model.model()))
       consider(Kind::no_integers, {}, [&] { return with_config("session.disable_quant_qdq"); });
     consider(Kind::basic_level, {}, [&] {
       OrtOptions basic = lossy_.runtime;
       basic.optimization = Optimization::basic;
-      return score_(lossy_.model, basic);
+      return score_(lossy_.model.model(), basic);
     });
     return std::move(found_);
   }
@@ -127,7 +127,7 @@ class Remedies {
   double with_config(const char* key) {
     OrtOptions runtime = lossy_.runtime;
     runtime.config[key] = "1";
-    return score_(lossy_.model, runtime);
+    return score_(lossy_.model.model(), runtime);
   }
 
   // The sets of nodes to try: the first operator, then all operators of its type.
@@ -153,16 +153,16 @@ class Remedies {
 
 }  // namespace
 
-std::vector<InexactOperator> inexact_operators(const Model& executed, const Model& exact,
+std::vector<InexactOperator> inexact_operators(const ModelIndex& executed, const ModelIndex& exact,
                                                const OrtOptions& runtime,
                                                const std::vector<Tensor>& inputs) {
   OrtOptions watching = runtime;
   watching.watch = Watch::all();
   watching.optimization = Optimization::disabled;
   watching.models_at_once = 2;
-  OrtRunner as_run(executed.clone(), watching);
+  OrtRunner as_run(executed.model().clone(), watching);
   watching.exact = true;
-  OrtRunner in_exact(exact.clone(), watching);
+  OrtRunner in_exact(exact.model().clone(), watching);
   RequestCounts requests;
   for (const WatchedTensor& tensor : as_run.watched()) requests[tensor.name] = 1;
   std::vector<std::pair<std::string, double>> tensors;
@@ -178,12 +178,11 @@ std::vector<InexactOperator> inexact_operators(const Model& executed, const Mode
   double worst = only_rounding_db - far_less_db;
   for (const auto& [tensor, sqnr] : tensors)  // -inf, of a tensor without signal, is no measure
     if (std::isfinite(sqnr)) worst = std::min(worst, sqnr);
-  const ModelIndex index(executed), file(exact);
   std::vector<InexactOperator> operators;
   for (const auto& [tensor, sqnr] : tensors)
-    if (const FoundTensor* writer = index.tensor(tensor); writer && sqnr < worst + far_less_db)
+    if (const FoundTensor* writer = executed.tensor(tensor); writer && sqnr < worst + far_less_db)
       operators.push_back(
-          {name_in_file(file, node_label(*writer->node)), writer->node->op_type(), sqnr});
+          {name_in_file(exact, node_label(*writer->node)), writer->node->op_type(), sqnr});
   return operators;
 }
 
@@ -191,13 +190,14 @@ void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vect
                   const ScoreRun& score) {
   if (!is_cpu(lossy.runtime.provider)) return;
   // As session.x64quantprecision=1 does: stores the graph's weights so that no kernel saturates.
-  Model unsaturated = optimize(lossy.model, lossy.runtime.optimization.value_or(Optimization::all));
+  Model unsaturated =
+      optimize(lossy.model.model(), lossy.runtime.optimization.value_or(Optimization::all));
   make_weights_unsigned(unsaturated);
   OrtOptions as_it_is = lossy.runtime;
   as_it_is.optimization = Optimization::disabled;
   if (const double precise = score(unsaturated, as_it_is); !std::isnan(precise))
     loss.precise_db = precise;
-  const Model executed = optimize(lossy.model, named_level(lossy.runtime));
+  const ModelIndex executed(optimize(lossy.model.model(), named_level(lossy.runtime)));
   std::vector<InexactOperator> operators;
   try {
     operators = inexact_operators(executed, lossy.model, lossy.runtime, inputs);
@@ -207,14 +207,14 @@ void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vect
     // A graph that cannot be watched has no first operator.
   }
   if (!operators.empty()) loss.first_operator = operators.front();
-  loss.remedy = Remedies(lossy, score, loss).cheapest(executed, operators);
+  loss.remedy = Remedies(lossy, score, loss).cheapest(executed.model(), operators);
 }
 
 std::optional<ArithmeticLoss> measure_arithmetic_loss(const LossyModel& lossy,
                                                       const std::vector<ExactSample>& samples) {
   if (lossy.runtime.exact) return std::nullopt;
   std::optional<ArithmeticLoss> worst;
-  for (const auto& [output, noise] : measure_outputs(lossy.model, lossy.runtime, samples)) {
+  for (const auto& [output, noise] : measure_outputs(lossy.model.model(), lossy.runtime, samples)) {
     const ArithmeticLoss loss{output, sqnr_db(noise.exact), sqnr_db(noise.as_run)};
     if (std::isfinite(loss.db()) && (!worst || loss.db() > worst->db())) worst = loss;
   }

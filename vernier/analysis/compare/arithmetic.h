@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vernier/analysis/pairing/thresholds.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/tensor/tensor.h"
 
@@ -77,8 +77,8 @@ inline bool is_of_kernels(std::optional<double> loss_db, const std::optional<Ari
 // A quantized model, its float model and how it is run. If `reference` is null, no remedy that
 // keeps nodes in float is tried.
 struct LossyModel {
-  const Model& model;
-  const Model* reference = nullptr;
+  const ModelIndex& model;
+  const ModelIndex* reference = nullptr;
   const OrtOptions& runtime;
 };
 
@@ -99,7 +99,7 @@ void explain_loss(ArithmeticLoss& loss, const LossyModel& lossy, const std::vect
 // The operators of `executed`, a graph as ONNX Runtime runs it, whose outputs differ from those of
 // `exact` in exact arithmetic, in execution order. Every operator is given exact inputs. Tensors
 // are paired by name. Operators with far less noise than the worst one are left out.
-std::vector<InexactOperator> inexact_operators(const Model& executed, const Model& exact,
+std::vector<InexactOperator> inexact_operators(const ModelIndex& executed, const ModelIndex& exact,
                                                const OrtOptions& runtime,
                                                const std::vector<Tensor>& inputs);
 

@@ -99,18 +99,19 @@ std::vector<OutputPart> parts_of_outputs(const ComparedModels& models, Samples& 
   if (samples.size() == 0) return {};
   const std::vector<Tensor> sample = samples.sample(0);
   std::vector<OutputPart> parts;
-  const Model* reference = models.reference;
+  const ModelIndex* reference = models.reference;
+  const Model& candidate = models.candidate.model();
   // A decoder with other inputs is fed by its roles; the candidate's graph is used then.
-  if (reference && reference->inputs() == models.candidate.inputs()) {
-    const std::vector<TensorSpec> inputs = reference->inputs();
-    const auto bindings = bind_inputs(models.candidate.inputs(), inputs, options.compare.io);
+  if (reference && reference->model().inputs() == candidate.inputs()) {
+    const std::vector<TensorSpec> inputs = candidate.inputs();
+    const auto bindings = bind_inputs(inputs, inputs, options.compare.io);
     parts = find_output_parts(
-        *reference,
-        shapes_on(*reference, apply_bindings(bindings, inputs, sample), options.reference_runtime));
+        *reference, shapes_on(reference->model(), apply_bindings(bindings, inputs, sample),
+                              options.reference_runtime));
   }
   if (!parts.empty()) return parts;
-  parts = find_output_parts(models.candidate,
-                            shapes_on(models.candidate, sample, options.candidate_runtime));
+  parts =
+      find_output_parts(models.candidate, shapes_on(candidate, sample, options.candidate_runtime));
   for (OutputPart& part : parts) part.of_reference = false;
   return parts;
 }
@@ -140,14 +141,15 @@ bool says_int8(const std::string& name) {
 // Warnings about the pair of files that do not depend on any figure.
 std::vector<Warning> warnings_about(const ComparedModels& models) {
   std::vector<Warning> warnings;
-  const Precision precision = precision_of(models.candidate);
-  if (precision != Precision::int8 && says_int8(file_name(models.candidate)))
-    warnings.push_back({WarningKind::not_quantized, file_name(models.candidate)});
+  const Model& candidate = models.candidate.model();
+  const Precision precision = precision_of(candidate);
+  if (precision != Precision::int8 && says_int8(file_name(candidate)))
+    warnings.push_back({WarningKind::not_quantized, file_name(candidate)});
   if (!models.reference) return warnings;
-  if (precision != Precision::int8 && precision_of(*models.reference) == Precision::int8)
-    warnings.push_back({WarningKind::quantized_reference, file_name(*models.reference)});
-  if (same_files(*models.reference, models.candidate))
-    warnings.push_back({WarningKind::same_files});
+  const Model& reference = models.reference->model();
+  if (precision != Precision::int8 && precision_of(reference) == Precision::int8)
+    warnings.push_back({WarningKind::quantized_reference, file_name(reference)});
+  if (same_files(reference, candidate)) warnings.push_back({WarningKind::same_files});
   return warnings;
 }
 
@@ -199,8 +201,8 @@ struct ComparedDecoders {
 std::optional<ComparedDecoders> compared_decoders(const ComparedModels& models, Samples& samples,
                                                   const IoMapping& io) {
   if (!models.reference || io.feedback.empty() || samples.size() == 0) return std::nullopt;
-  auto reference = find_decoder(*models.reference);
-  auto candidate = find_decoder(models.candidate, io.roles);
+  auto reference = find_decoder(models.reference->model());
+  auto candidate = find_decoder(models.candidate.model(), io.roles);
   if (!reference || !candidate || candidate->caches.empty() ||
       reference->caches.size() != candidate->caches.size())
     return std::nullopt;
@@ -224,28 +226,31 @@ std::function<std::unique_ptr<Runner>()> watcher(const Model& model, OrtOptions 
 
 Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
                       const CompareModelsOptions& options) {
-  const std::vector<TensorSpec> candidate = models.candidate.inputs();
+  const Model& model = models.candidate.model();
+  const Model* teacher = models.reference ? &models.reference->model() : nullptr;
+  const std::vector<TensorSpec> candidate = model.inputs();
   // A live reference that is not open yet takes what the candidate takes.
-  const std::vector<TensorSpec> reference = models.reference ? models.reference->inputs()
+  const std::vector<TensorSpec> reference = teacher ? teacher->inputs()
                                             : models.reference_runner
                                                 ? models.reference_runner->inputs()
                                                 : candidate;
   const InputTarget target{.inputs = candidate,
-                           .path = models.candidate.path(),
-                           .onnx = &models.candidate,
+                           .path = model.path(),
+                           .onnx = &model,
                            .io = options.compare.io,
                            .reference = reference,
-                           .teacher = models.reference};
-  const bool recorded = !models.reference && reference.empty();
+                           .teacher = teacher};
+  const bool recorded = !teacher && reference.empty();
   return is_automatic(spec) && !recorded
-             ? automatic_inputs(target, models.reference, spec, options.candidate_runtime)
+             ? automatic_inputs(target, models.candidate, models.reference, spec,
+                                options.candidate_runtime)
              : make_inputs(target, spec);
 }
 
 ComparedModels OpenedModels::compared() const {
-  return {.reference = reference ? &*reference : nullptr,
+  return {.reference = reference.get(),
           .reference_runner = reference_runner.get(),
-          .candidate = candidate};
+          .candidate = *candidate};
 }
 
 namespace {
@@ -269,30 +274,33 @@ void add_static_evidence(Evidence& evidence, const FloatReference& reference,
 
 }  // namespace
 
-OpenedModels open_models(Model candidate, const std::filesystem::path& reference,
-                         const InputSpec& spec, CompareModelsOptions& options,
-                         RunnerOptions reference_options, std::optional<Model> reference_model) {
+OpenedModels open_models(std::unique_ptr<const ModelIndex> candidate,
+                         const std::filesystem::path& reference, const InputSpec& spec,
+                         CompareModelsOptions& options, RunnerOptions reference_options,
+                         std::unique_ptr<const ModelIndex> reference_model) {
   CompareOptions& compared = options.compare;
-  complete_options(compared, precision_of(candidate), has_real_inputs(spec));
+  const Model& model = candidate->model();
+  complete_options(compared, precision_of(model), has_real_inputs(spec));
   OpenedModels opened{.candidate = std::move(candidate), .reference = std::move(reference_model)};
   const ModelFormat format = model_format(reference);
-  if (format == ModelFormat::onnx && !opened.reference) opened.reference = Model::load(reference);
+  if (format == ModelFormat::onnx && !opened.reference)
+    opened.reference = std::make_unique<const ModelIndex>(Model::load(reference));
   // Leaves are watched only to know which norm is behind which weight.
   reference_options.torch.watch_leaves = true;
   reference_options.host.watch = HostWatch::layers;
   if (format == ModelFormat::torchscript || format == ModelFormat::recorded)
     opened.reference_runner = open_runner(reference, reference_options);
-  follow_decoder(opened.candidate, opened.compared().reference, spec, compared.io);
+  follow_decoder(model, opened.reference ? &opened.reference->model() : nullptr, spec, compared.io);
   opened.inputs = compare_inputs(opened.compared(), spec, options);
   if (format == ModelFormat::recorded && opened.inputs.order)
     require_recorded_order(*opened.inputs.order, reference);
   if (format == ModelFormat::hosted) {
     Samples& samples = *opened.inputs.samples;
     if (samples.size() > 0)
-      reference_options.host = described_by(std::move(reference_options.host), samples.sample(0),
-                                            opened.candidate.outputs());
+      reference_options.host =
+          described_by(std::move(reference_options.host), samples.sample(0), model.outputs());
     opened.reference_runner = open_runner(reference, reference_options);
-    pair_cache_outputs(opened.candidate, opened.reference_runner->outputs(), compared.io);
+    pair_cache_outputs(model, opened.reference_runner->outputs(), compared.io);
   }
   compared.outputs_by_position =
       opened.reference_runner && opened.reference_runner->outputs_are_positional();
@@ -303,47 +311,48 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                              CompareModelsOptions options) {
   CompareOptions& compare_options = options.compare;
   Evidence& evidence = compare_options.evidence;
-  const ModelIndex candidate_index(models.candidate);
-  std::optional<ModelIndex> reference_index;
-  if (models.reference) reference_index.emplace(*models.reference);
-  const FloatReference read{.model = reference_index ? &*reference_index : nullptr,
+  const Model& candidate_model = models.candidate.model();
+  const Model* reference_model = models.reference ? &models.reference->model() : nullptr;
+  const FloatReference read{.model = models.reference,
                             .runner = models.reference ? nullptr : models.reference_runner};
-  add_static_evidence(evidence, read, candidate_index, options.weights);
-  if (reference_index) {
+  add_static_evidence(evidence, read, models.candidate, options.weights);
+  if (models.reference) {
     const std::vector<CommonActivation> common =
-        common_activations(*reference_index, candidate_index, compare_options.io);
+        common_activations(*models.reference, models.candidate, compare_options.io);
     compare_options.before = before_activations(common);
     compare_options.shares = shares_of(common);
   }
-  compare_options.ids = find_class_ids(candidate_index);
+  compare_options.ids = find_class_ids(models.candidate);
   compare_options.parts = parts_of_outputs(models, samples, options);
-  const Model extended = with_outputs(
-      models.candidate, names_of(compare_options.before, &BeforeActivation::candidate));
-  const ModelIndex extended_index(extended);
+  // The candidate with the inputs of final activations as outputs.
+  std::optional<ModelIndex> made;
+  if (!compare_options.before.empty())
+    made.emplace(with_outputs(candidate_model,
+                              names_of(compare_options.before, &BeforeActivation::candidate)));
+  const ModelIndex& extended = made ? *made : models.candidate;
   std::optional<CalibrationProbe> exact;
   if (evidence.quantized) {
-    exact.emplace(extended_index, read.model, options.candidate_runtime);
+    exact.emplace(extended, read.model, options.candidate_runtime);
     compare_options.exact = &*exact;
   }
   const bool judged = !compare_options.records || !compare_options.records->is_part();
-  if (judged && exact && exact->quantizers() == 0 && models.reference && !evidence.real_inputs &&
-      models.reference->inputs() == models.candidate.inputs())
+  if (judged && exact && exact->quantizers() == 0 && reference_model && !evidence.real_inputs &&
+      reference_model->inputs() == candidate_model.inputs())
     evidence.norms = measure_norm_fit(*models.reference, samples, options.reference_runtime);
   std::optional<OrtRunner> candidate;
-  candidate.emplace((evidence.quantized ? models.candidate : extended).clone(),
+  candidate.emplace((evidence.quantized ? candidate_model : extended.model()).clone(),
                     options.candidate_runtime);
   std::optional<ReopeningRunner> reference;
-  if (models.reference)
-    reference.emplace(with_outputs(*models.reference,
+  if (reference_model)
+    reference.emplace(with_outputs(*reference_model,
                                    names_of(compare_options.before, &BeforeActivation::reference)),
                       options.reference_runtime);
-  compare_options.watch_candidate = watcher(models.candidate, options.candidate_runtime);
+  compare_options.watch_candidate = watcher(candidate_model, options.candidate_runtime);
   Runner& own_reference = reference ? static_cast<Runner&>(*reference) : *models.reference_runner;
   const auto decoders = compared_decoders(models, samples, compare_options.io);
   std::unique_ptr<Runner> fed;
-  if (models.reference)
-    fed =
-        feed_decoder(own_reference, *models.reference, models.candidate, compare_options.io.roles);
+  if (reference_model)
+    fed = feed_decoder(own_reference, *reference_model, candidate_model, compare_options.io.roles);
   Runner& reference_runner = fed ? *fed : own_reference;
   // A cache of another length does not fit the mask: later steps are then fed the reference's.
   if (decoders && !have_equal_lengths({own_reference, decoders->reference},
@@ -360,19 +369,17 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
   judge_by_further_runs(result, {.models = models,
                                  .reference = reference_runner,
                                  .read = read,
-                                 .candidate = candidate_index,
                                  .extended = extended,
-                                 .extended_index = extended_index,
                                  .samples = samples,
                                  .options = options,
                                  .is_whole = judged,
                                  .close_reference = [&] {
                                    if (reference) reference->close();
                                  }});
-  if (models.reference && !compare_options.allow_missing)
+  if (reference_model && !compare_options.allow_missing)
     result.verdict =
         with_failures(std::move(result.verdict),
-                      missing_values(*models.reference, models.candidate, compare_options.io));
+                      missing_values(*reference_model, candidate_model, compare_options.io));
   if (is_costly_quantization(result)) result.warnings.push_back({WarningKind::costly_quantization});
   std::vector<Warning> warnings = warnings_about(models);
   std::ranges::move(warnings_about(result.evidence), std::back_inserter(warnings));

@@ -28,7 +28,7 @@ Inputs inputs_for(const std::vector<TensorSpec>& specs, const fs::path& path, co
                   const InputSpec& spec, const CompareRunnersOptions& options) {
   const InputTarget target{.inputs = specs, .path = path, .onnx = onnx, .io = options.compare.io};
   return onnx && is_automatic(spec)
-             ? automatic_inputs(target, nullptr, spec, options.reference.onnx)
+             ? automatic_inputs(target, ModelIndex(*onnx), nullptr, spec, options.reference.onnx)
              : make_inputs(target, spec);
 }
 

@@ -67,8 +67,8 @@ std::optional<std::int64_t> followed_axis(const Shape& from, std::int64_t axis, 
 // Finds parts in one model, by the shapes that its tensors have when it runs.
 class PartSearch {
  public:
-  explicit PartSearch(const Model& model)
-      : index_(model), constants_(constant_tensors(model.graph())) {}
+  explicit PartSearch(const ModelIndex& index)
+      : index_(index), constants_(constant_tensors(index.model().graph())) {}
 
   // The tensors from an output back to the operands of its Concats; empty if no Concat writes it.
   std::vector<std::string> tensors_behind(const std::string& output) const {
@@ -183,7 +183,7 @@ class PartSearch {
     return carries(*node) ? is_share(node->input(0)) : is_one_of(*node, activations);
   }
 
-  ModelIndex index_;
+  const ModelIndex& index_;
   std::unordered_set<std::string> constants_;
 };
 
@@ -208,10 +208,10 @@ std::string part_name(const OutputPart& part) {
                      part.axis);
 }
 
-std::vector<OutputPart> find_output_parts(const Model& model, const TensorShapes& shapes_of) {
+std::vector<OutputPart> find_output_parts(const ModelIndex& model, const TensorShapes& shapes_of) {
   const PartSearch search(model);
   std::vector<std::string> outputs, tensors;
-  for (const auto& output : model.graph().output()) {
+  for (const auto& output : model.main().graph().output()) {
     const std::vector<std::string> behind = search.tensors_behind(output.name());
     if (behind.empty()) continue;
     outputs.push_back(output.name());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/pair.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -41,7 +41,7 @@ using TensorShapes =
 // axis, as detection heads of several scales do, their joined tensor has these parts too. Model
 // inputs, constants and cast integers are no parts. Requests shapes only if a Concat writes an
 // output.
-std::vector<OutputPart> find_output_parts(const Model& model, const TensorShapes& shapes_of);
+std::vector<OutputPart> find_output_parts(const ModelIndex& model, const TensorShapes& shapes_of);
 
 // Whether the tensor holds floats and its axis is as long as the part's.
 bool has_part(const TensorView& tensor, const OutputPart& part);

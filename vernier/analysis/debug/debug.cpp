@@ -42,13 +42,14 @@ std::vector<Warning> pairing_warnings(const DebugPlan& plan, const Measurements&
 }
 
 // If the user set no limits, the outputs are judged as a comparison judges them.
-void judge_outputs(DebugResult& result, const Model& float_model, const Model& quantized_model,
-                   Samples& samples, const DebugOptions& options) {
+void judge_outputs(DebugResult& result, const ModelIndex& float_model,
+                   const ModelIndex& quantized_model, Samples& samples,
+                   const DebugOptions& options) {
   const bool is_part = options.records && options.records->is_part();
   if (!judges_outputs(options) || (result.interrupted && !is_part)) return;
   CompareModelsOptions compared{
       .weights = false, .candidate_runtime = options.runtime, .reference_runtime = options.runtime};
-  compared.compare.limits = default_limits(precision_of(quantized_model));
+  compared.compare.limits = default_limits(precision_of(quantized_model.model()));
   compared.compare.evidence.real_inputs = options.real_inputs;
   compared.compare.evidence.weights = result.evidence.weights;
   compared.compare.io = options.io;
@@ -121,8 +122,8 @@ void add_sensitivity(DebugResult& result, const DebugPlan& plan, const ModelInde
 
 constexpr std::int64_t most_mapped = 256;
 
-RunMap map_of_run(const Model& float_model, const Model& quantized_model, const Decoder& decoder,
-                  const DebugResult& result, Samples& sequences) {
+RunMap map_of_run(const ModelIndex& float_model, const ModelIndex& quantized_model,
+                  const Decoder& decoder, const DebugResult& result, Samples& sequences) {
   const std::vector<Tensor> first = sequences.sample(0);
   const auto ids = std::ranges::find(first, decoder.tokens, &Tensor::name);
   if (ids == first.end()) return {};
@@ -130,7 +131,7 @@ RunMap map_of_run(const Model& float_model, const Model& quantized_model, const 
   const auto values = elements<std::int64_t>(tokens.view());
   std::vector<PlacedProjection> projections;
   for (const ProjectionRow& row : result.projections) projections.push_back(row.projection);
-  return map_run(float_model, quantized_model, decoder, projections,
+  return map_run(float_model.model(), quantized_model, decoder, projections,
                  values.first(std::min<std::size_t>(values.size(), most_mapped)));
 }
 
@@ -140,30 +141,29 @@ bool judges_outputs(const DebugOptions& options) {
   return options.judge_outputs && options.limits.empty();
 }
 
-DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
-                  const DebugOptions& options) {
+DebugResult debug(const ModelIndex& float_model, const ModelIndex& quantized_model,
+                  Samples& samples, const DebugOptions& options) {
   // ONNX Runtime is initialised in the background, since that takes longer than planning.
   [[maybe_unused]] const auto initialised =
       std::async(std::launch::async, [] { ort_environment(); });
   const std::vector<Tensor> first = samples.sample(0);
-  const ModelIndex float_index(float_model), quantized_index(quantized_model);
-  const Quantization quantization = require_quantization(float_model, quantized_index);
-  std::vector<DebugWeight> weights = measure_weights(quantization.weights, float_index);
-  DebugPlan plan = make_plan(float_index, quantized_index, quantization, first, options);
-  const auto decoder = find_decoder(quantized_model, options.io.roles);
+  const Quantization quantization = require_quantization(float_model, quantized_model);
+  std::vector<DebugWeight> weights = measure_weights(quantization.weights, float_model);
+  DebugPlan plan = make_plan(float_model, quantized_model, quantization, first, options);
+  const auto decoder = find_decoder(quantized_model.model(), options.io.roles);
   if (decoder) plan.logits = decoder->logits;
-  require_related(plan, weights, float_index, quantized_model);
+  require_related(plan, weights, float_model, quantized_model.model());
   const Measurements measured =
       measure(float_model, quantized_model, plan, first, samples, options);
   Evidence evidence{.real_inputs = options.real_inputs, .quantized = true, .own_limits = true};
-  if (options.weight_evidence) evidence.weights = compare_weights_of(float_index, quantized_index);
+  if (options.weight_evidence) evidence.weights = compare_weights_of(float_model, quantized_model);
   DebugResult result = diagnose(plan, measured, std::move(weights), std::move(evidence), options);
   result.warnings = pairing_warnings(plan, measured);
   judge_outputs(result, float_model, quantized_model, samples, options);
   if (options.records && options.records->is_part()) return result;
-  add_sensitivity(result, plan, float_index, quantized_index, quantization, samples, options);
+  add_sensitivity(result, plan, float_model, quantized_model, quantization, samples, options);
   if (!decoder) return result;
-  result.projections = projection_rows(float_index, result);
+  result.projections = projection_rows(float_model, result);
   if (options.advice && !result.interrupted)
     result.run_map = map_of_run(float_model, quantized_model, *decoder, result, *options.advice);
   return result;

@@ -211,7 +211,7 @@ std::vector<std::string> debug_limit_metrics();
 // Measures the effect of quantization on every tensor and weight. Both models run on the samples,
 // which are drawn for the quantized model's inputs; sums are pooled over samples. Throws Error if
 // nothing in the quantized model is quantized, or if the two are not the same network.
-DebugResult debug(const Model& float_model, const Model& quantized_model, Samples& samples,
-                  const DebugOptions& options);
+DebugResult debug(const ModelIndex& float_model, const ModelIndex& quantized_model,
+                  Samples& samples, const DebugOptions& options);
 
 }  // namespace vernier

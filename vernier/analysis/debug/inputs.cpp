@@ -11,8 +11,8 @@
 namespace vernier {
 namespace {
 
-Inputs inputs_of(const Model& float_model, const Model& quantized_model, const InputSpec& spec,
-                 const DebugOptions& options) {
+Inputs inputs_of(const ModelIndex& float_model, const ModelIndex& quantized_model,
+                 const InputSpec& spec, const DebugOptions& options) {
   CompareModelsOptions compared{.candidate_runtime = options.runtime};
   compared.compare.io = options.io;
   return compare_inputs({.reference = &float_model, .candidate = quantized_model}, spec, compared);
@@ -20,9 +20,9 @@ Inputs inputs_of(const Model& float_model, const Model& quantized_model, const I
 
 // Samples after the measured ones, or drawn with another seed, to judge advice on; null if there
 // are none.
-std::unique_ptr<Samples> held_out_samples(const Model& float_model, const Model& quantized_model,
-                                          InputSpec spec, const DebugOptions& options,
-                                          std::int64_t measured) {
+std::unique_ptr<Samples> held_out_samples(const ModelIndex& float_model,
+                                          const ModelIndex& quantized_model, InputSpec spec,
+                                          const DebugOptions& options, std::int64_t measured) {
   if (!options.switches || spec.sample_index) return nullptr;
   const bool drawn = is_automatic(spec);
   spec.samples = drawn ? measured : 2 * measured;
@@ -46,11 +46,11 @@ constexpr std::int64_t most_logit_bytes = std::int64_t{1} << 28;
 
 // Advice for a decoder is chosen and judged by the KL over all tokens of whole sequences. Leaves
 // the inputs without samples for advice if there are none.
-void add_advice_sequences(DebugInputs& inputs, const Model& float_model,
-                          const Model& quantized_model, InputSpec spec,
+void add_advice_sequences(DebugInputs& inputs, const ModelIndex& float_model,
+                          const ModelIndex& quantized_model, InputSpec spec,
                           const DebugOptions& options) {
   if (!options.switches || !are_given(spec)) return;
-  const auto decoder = find_decoder(quantized_model, options.io.roles);
+  const auto decoder = find_decoder(quantized_model.model(), options.io.roles);
   if (!decoder) return;
   spec.at.clear();
   spec.whole_sequences = true;
@@ -83,7 +83,7 @@ void add_advice_sequences(DebugInputs& inputs, const Model& float_model,
 
 }  // namespace
 
-DebugInputs debug_inputs(const Model& float_model, const Model& quantized_model,
+DebugInputs debug_inputs(const ModelIndex& float_model, const ModelIndex& quantized_model,
                          const InputSpec& spec, DebugOptions& options) {
   options.judge_outputs = true;
   options.real_inputs = has_real_inputs(spec);

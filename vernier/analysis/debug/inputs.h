@@ -21,7 +21,7 @@ struct DebugInputs {
 // Completes the options: points them to these samples, judges the outputs, says whether the inputs
 // are real, and clears `switches` if a sample takes several runs. The options point into the
 // result.
-DebugInputs debug_inputs(const Model& float_model, const Model& quantized_model,
+DebugInputs debug_inputs(const ModelIndex& float_model, const ModelIndex& quantized_model,
                          const InputSpec& spec, DebugOptions& options);
 
 }  // namespace vernier

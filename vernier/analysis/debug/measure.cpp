@@ -168,9 +168,10 @@ class ModelPair {
 
 }  // namespace
 
-Measurements measure(const Model& float_model, const Model& quantized_model, DebugPlan plan,
-                     const std::vector<Tensor>& first, Samples& samples,
+Measurements measure(const ModelIndex& float_index, const ModelIndex& quantized_index,
+                     DebugPlan plan, const std::vector<Tensor>& first, Samples& samples,
                      const DebugOptions& options) {
+  const Model &float_model = float_index.model(), &quantized_model = quantized_index.model();
   Measurements total;
   total.sums.tensors.resize(plan.tensors.size());
   ModelPair models(float_model, quantized_model, std::move(plan),
@@ -219,7 +220,7 @@ Measurements measure(const Model& float_model, const Model& quantized_model, Deb
   total.wanted_samples = samples.size();
 
   if (!total.interrupted)
-    total.arithmetic = measure_arithmetic_loss({quantized_model, &float_model, options.runtime},
+    total.arithmetic = measure_arithmetic_loss({quantized_index, &float_index, options.runtime},
                                                models.take_kept());
   SharedObservations& shared = models.shared();
   for (std::size_t i = 0; i < total.sums.tensors.size(); ++i)

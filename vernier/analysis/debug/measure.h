@@ -24,8 +24,8 @@ struct Measurements {
 // Runs the samples through both models and sums up what the plan lists. `first` is sample 0. One
 // more pass over it measures the introduced error, with the float model's tensors replacing the
 // quantized model's.
-Measurements measure(const Model& float_model, const Model& quantized_model, DebugPlan plan,
-                     const std::vector<Tensor>& first, Samples& samples,
+Measurements measure(const ModelIndex& float_index, const ModelIndex& quantized_index,
+                     DebugPlan plan, const std::vector<Tensor>& first, Samples& samples,
                      const DebugOptions& options);
 
 }  // namespace vernier

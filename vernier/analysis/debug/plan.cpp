@@ -111,19 +111,19 @@ const DebugPlan::Observed* DebugPlan::at(std::string_view tensor) const {
   return found == observed.end() ? nullptr : &found->second;
 }
 
-Quantization require_quantization(const Model& float_model, const ModelIndex& quantized_model) {
+Quantization require_quantization(const ModelIndex& float_model,
+                                  const ModelIndex& quantized_model) {
   Quantization quantization = find_quantization(quantized_model);
-  const Model& model = quantized_model.model();
+  const Model &real = float_model.model(), &model = quantized_model.model();
   const bool is_float = find_quantization(float_model).empty();
-  if (is_float == quantization.empty() && float_model.serialize() == model.serialize())
+  if (is_float == quantization.empty() && real.serialize() == model.serialize())
     throw Error(fmt::format("[debug] {} and {} are the same model; pass the {} one as the {}",
-                            float_model.name(), model.name(), is_float ? "quantized" : "float",
+                            real.name(), model.name(), is_float ? "quantized" : "float",
                             is_float ? "model" : "--reference"));
   if (!quantization.empty()) return quantization;
   if (!is_float)
-    throw Error(
-        fmt::format("[debug] {} is the quantized one of the two; swap the model and --reference",
-                    float_model.name()));
+    throw Error(fmt::format(
+        "[debug] {} is the quantized one of the two; swap the model and --reference", real.name()));
   throw Error(fmt::format(
       "[debug] {}: nothing in it is quantized; pass a quantized model, and this one as --reference",
       model.name()));

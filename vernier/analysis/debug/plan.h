@@ -42,7 +42,7 @@ struct DebugPlan {
 };
 
 // Everything that is quantized in the model. Throws Error, with the reason, if nothing is.
-Quantization require_quantization(const Model& float_model, const ModelIndex& quantized_model);
+Quantization require_quantization(const ModelIndex& float_model, const ModelIndex& quantized_model);
 
 // Pairs quantized tensors with the float model's by name and graph, the rest by value on `sample`.
 DebugPlan make_plan(const ModelIndex& float_model, const ModelIndex& quantized_model,

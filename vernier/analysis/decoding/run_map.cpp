@@ -22,15 +22,14 @@ struct MappedTensor {
 };
 
 // The first normalised tensor of a layer is read by attention.
-std::vector<MappedTensor> mapped_tensors(const Model& candidate,
+std::vector<MappedTensor> mapped_tensors(const ModelIndex& candidate,
                                          std::span<const PlacedProjection> projections) {
-  const ModelIndex index(candidate);
   std::vector<MappedTensor> rows;
   std::map<int, int> seen;
   for (const PlacedProjection& each : projections) {
     if (each.kind != Projection::norm) continue;
     const int place = seen[each.layer]++;
-    if (!index.tensor(each.tensor)) continue;
+    if (!candidate.tensor(each.tensor)) continue;
     rows.push_back({each.tensor, each.layer < 0 ? "head"
                                                 : fmt::format("layer {}, {}", each.layer,
                                                               place == 0 ? "attention" : "MLP")});
@@ -68,13 +67,13 @@ std::vector<double> sqnr_of_rows(const Tensor& reference, const Tensor& candidat
 
 }  // namespace
 
-RunMap map_run(const Model& reference, const Model& candidate, const Decoder& decoder,
+RunMap map_run(const Model& reference, const ModelIndex& candidate, const Decoder& decoder,
                std::span<const PlacedProjection> projections,
                std::span<const std::int64_t> tokens) {
   const std::vector<MappedTensor> rows = mapped_tensors(candidate, projections);
   const auto own = find_decoder(reference);
   const auto expected = run_once(reference, own ? *own : decoder, rows, tokens);
-  const auto found = run_once(candidate, decoder, rows, tokens);
+  const auto found = run_once(candidate.model(), decoder, rows, tokens);
   RunMap map{.tokens = {tokens.begin(), tokens.end()}};
   for (const MappedTensor& row : rows) {
     const auto before = expected.find(row.tensor), after = found.find(row.tensor);

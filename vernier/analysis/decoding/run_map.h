@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vernier/model/decoder.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/model/projections.h"
 
 namespace vernier {
@@ -24,7 +24,7 @@ struct RunMap {
 
 // Runs a whole sequence through each model. The rows are the normalised tensors of the reference
 // that the candidate also has, by name; without any, the map holds only KL.
-RunMap map_run(const Model& reference, const Model& candidate, const Decoder& decoder,
+RunMap map_run(const Model& reference, const ModelIndex& candidate, const Decoder& decoder,
                std::span<const PlacedProjection> projections, std::span<const std::int64_t> tokens);
 
 }  // namespace vernier

@@ -40,7 +40,7 @@ const Finding* own_error(const CheckResult& check, const CheckResult* other);
 // A file as load_to_check() loads it.
 struct ModelFile {
   std::filesystem::path path;
-  std::optional<Model> model = std::nullopt;
+  std::unique_ptr<const ModelIndex> model = nullptr;
 };
 
 // Whether both models can be run; if not, nothing else can be asked.

@@ -33,7 +33,7 @@ double worst_db(const std::vector<PairResult>& outputs) {
 
 std::unique_ptr<Runner> reference_runner(const ComparedModels& models,
                                          const DiagnosisOptions& options) {
-  return models.reference ? std::make_unique<OrtRunner>(models.reference->clone(),
+  return models.reference ? std::make_unique<OrtRunner>(models.reference->model().clone(),
                                                         options.compare.reference_runtime)
                           : nullptr;
 }
@@ -165,16 +165,18 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate, I
   if (model_format(reference) == ModelFormat::onnx) reference_file.model = load_to_check(reference);
   if (candidate_file.model && options.loaded) options.loaded(*candidate_file.model);
   if (!ask_soundness(result, reference_file, candidate_file, options)) return result;
-  const OpenedModels opened = open_models(
-      candidate_file.model ? *std::move(candidate_file.model) : load_candidate(candidate),
-      reference, inputs, options.compare, options.runner, std::move(reference_file.model));
+  if (!candidate_file.model)
+    candidate_file.model = std::make_unique<const ModelIndex>(load_candidate(candidate));
+  const OpenedModels opened =
+      open_models(std::move(candidate_file.model), reference, inputs, options.compare,
+                  options.runner, std::move(reference_file.model));
   const ComparedModels models = opened.compared();
   options.layers.reference = reference;
   options.layers.reference_model = models.reference;
   Samples& samples = *opened.inputs.samples;
   result.inputs = opened.inputs.description;
   result.warnings = reported(opened.inputs.warnings);
-  result.precision = precision_name(opened.candidate);
+  result.precision = precision_name(opened.candidate->model());
   if (models.reference_runner) result.versions = models.reference_runner->versions();
   ask_outputs(result, models, samples, options);
   if (result.interrupted) return result;

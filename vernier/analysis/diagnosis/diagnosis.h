@@ -144,7 +144,7 @@ struct DiagnosisOptions {
   LayersOptions layers;  // to find the place in a float candidate; without the reference
   DebugOptions debug;    // to find the place in a quantized candidate
   RunnerOptions runner;  // for a reference that is not an ONNX model
-  std::function<void(const Model&)> loaded = {};  // called with the candidate
+  std::function<void(const ModelIndex&)> loaded = {};  // called with the candidate
   // Called when a question is asked; the result reports the samples that answer it.
   std::function<Progress(Question)> asking;
 };

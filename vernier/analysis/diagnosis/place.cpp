@@ -27,9 +27,9 @@ bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const Com
       find_swapped_weights(*result.layers, row, *weights, models.reference, models.candidate);
   if (!result.swapped) return false;
   asked(options, Question::remedy);
-  const double before_db = sqnr_of(models.candidate, models, samples, options, false);
-  const double after_db = sqnr_of(with_swapped_weights(models.candidate, *result.swapped), models,
-                                  samples, options, false);
+  const double before_db = sqnr_of(models.candidate.model(), models, samples, options, false);
+  const double after_db = sqnr_of(with_swapped_weights(models.candidate.model(), *result.swapped),
+                                  models, samples, options, false);
   if (!(after_db > before_db + noticeable_db)) {
     result.swapped.reset();
     return false;
@@ -86,14 +86,13 @@ bool has_more_nonfinite(const LayerRow& row) {
 
 // The layer from which the first NaN is computed through layers that are all not finite; without
 // NaN, the first that is not finite. Empty if there is none. Infinity alone may be a mask's.
-std::string first_nonfinite_layer(const LayersResult& layers, const Model& candidate) {
+std::string first_nonfinite_layer(const LayersResult& layers, const ModelIndex& candidate) {
   const std::vector<LayerRow>& rows = layers.rows;
   const auto has_nan = [](const LayerRow& row) { return row.candidate_nan > row.reference_nan; };
   auto found = std::ranges::find_if(rows, has_nan);
   if (found == rows.end()) found = std::ranges::find_if(rows, has_more_nonfinite);
   if (found == rows.end()) return "";
-  const ModelIndex index(candidate);
-  const CandidateGraph graph(index, rows);
+  const CandidateGraph graph(candidate, rows);
   for (auto next = found; next != rows.end();) {
     found = next;
     next = rows.end();
@@ -135,9 +134,9 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
   asked(options, Question::remedy);
   const double right_db =
       layers.drift_origin
-          ? sqnr_with_layer(row, models.candidate, *few, options).value_or(std::nan(""))
+          ? sqnr_with_layer(row, models.candidate.model(), *few, options).value_or(std::nan(""))
           : std::nan("");
-  const double before_db = sqnr_of(models.candidate, models, *few, options, false);
+  const double before_db = sqnr_of(models.candidate.model(), models, *few, options, false);
   if (!(right_db > before_db + noticeable_db)) return;
   answer(result, Question::remedy) = AnswerKind::good;
   result.remedies.push_back({.kind = Remedy::Kind::right_layer,
@@ -226,7 +225,7 @@ bool is_in_training(DiagnosisResult& result, const ComparedModels& models, Sampl
     return false;
   asked(options, Question::remedy);
   const auto few = first_samples(samples, samples_of_place);
-  const double before_db = sqnr_of(models.candidate, models, *few, options, false);
+  const double before_db = sqnr_of(models.candidate.model(), models, *few, options, false);
   const double after_db =
       sqnr_of(in_inference_mode(models.candidate), models, *few, options, false);
   if (!(after_db > before_db + most_of_error_db)) return false;
@@ -244,7 +243,7 @@ bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, 
   asked(options, Question::runtime);
   const auto own = reference_runner(models, options);
   const auto few = first_samples(samples, samples_of_place);
-  result.stages = run_stages(own ? *own : *models.reference_runner, models.candidate,
+  result.stages = run_stages(own ? *own : *models.reference_runner, models.candidate.model(),
                              options.compare.candidate_runtime, *few, options.compare.compare.io);
   const auto moved = std::ranges::find(result.stages, true, &RuntimeStage::is_moved);
   answer(result, Question::runtime) =

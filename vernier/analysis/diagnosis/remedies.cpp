@@ -59,8 +59,8 @@ Remedy measured_remedy(Remedy::Kind kind, std::vector<std::string> subjects,
 
 // The candidate's Q-DQ pairs, which repair and tune change.
 ShippedQuantizers shipped_pairs(const ComparedModels& models) {
-  const Model candidate = with_pairs(models.candidate, *models.reference);
-  return find_shipped(ModelIndex(candidate), ModelIndex(*models.reference));
+  const auto pairs = with_pairs(models.candidate, *models.reference);
+  return find_shipped(pairs ? *pairs : models.candidate, *models.reference);
 }
 
 double gain_of(const Remedy& remedy) { return remedy.after_db - remedy.before_db; }
@@ -137,10 +137,9 @@ void name_unfit_range(DiagnosisResult& result, const ComparedModels& models, Sam
     return;
   asked(options, Question::place);
   try {
-    const ModelIndex reference(*models.reference), candidate(models.candidate);
     result.range =
-        find_costly_range(switch_quantizers({.model = &reference}, candidate, *evidence.weights,
-                                            FoldedBounds::kept_by_codes),
+        find_costly_range(switch_quantizers({.model = models.reference}, models.candidate,
+                                            *evidence.weights, FoldedBounds::kept_by_codes),
                           samples, options.compare.candidate_runtime, evidence.real_inputs);
   } catch (const Stopped&) {
     result.interrupted = true;
@@ -188,14 +187,13 @@ bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Sam
   if (result.verdict.pass() || !models.reference || !weights || options.quick ||
       weights->answer == WeightEvidence::Answer::different)
     return false;
-  const auto changed =
-      find_changed_scales(ModelIndex(*models.reference), ModelIndex(models.candidate), *weights);
+  const auto changed = find_changed_scales(*models.reference, models.candidate, *weights);
   if (changed.empty()) return false;
   asked(options, Question::remedy);
   const auto& exact = result.compare->exact_outputs;
   const double before_db = worst_db(exact.empty() ? result.compare->outputs : exact);
-  const double after_db = sqnr_of(with_former_scales(models.candidate, changed), models, samples,
-                                  options, !exact.empty());
+  const double after_db = sqnr_of(with_former_scales(models.candidate.model(), changed), models,
+                                  samples, options, !exact.empty());
   if (!(after_db > before_db + noticeable_db)) return false;
   answer(result, Question::place) = AnswerKind::bad;
   answer(result, Question::remedy) = AnswerKind::good;

@@ -40,11 +40,11 @@ bool ask_soundness(DiagnosisResult& result, const ModelFile& reference_file,
                    const ModelFile& candidate, const DiagnosisOptions& options) {
   asked(options, Question::soundness);
   CheckOptions check_options{.runtime = options.compare.candidate_runtime};
-  result.candidate_check = check(candidate.path, candidate.model, check_options);
+  result.candidate_check = check(candidate.path, candidate.model.get(), check_options);
   if (model_format(reference_file.path) == ModelFormat::onnx) {
     check_options.runtime = options.compare.reference_runtime;
     check_options.only = asked_of_reference(result.candidate_check);
-    result.reference_check = check(reference_file.path, reference_file.model, check_options);
+    result.reference_check = check(reference_file.path, reference_file.model.get(), check_options);
   }
   const CheckResult* reference = result.reference_check ? &*result.reference_check : nullptr;
   const Finding* error = own_error(result.candidate_check, reference);

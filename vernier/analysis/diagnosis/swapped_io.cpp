@@ -79,7 +79,8 @@ class SwapSearch {
   double sqnr_with(const IoMapping& io) const {
     DiagnosisOptions options = options_;
     options.compare.compare.io = io;
-    const CompareResult result = compared(models_.candidate, models_, *few_, options, false);
+    const CompareResult result =
+        compared(models_.candidate.model(), models_, *few_, options, false);
     const bool all_measured = std::ranges::all_of(result.outputs, [](const PairResult& pair) {
       return pair.status == PairStatus::compared && !std::isnan(pair.similarity.statistics[0].mean);
     });
@@ -101,7 +102,8 @@ bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples&
       options.compare.compare.io.steps > 1 ||
       (weights && weights->answer == WeightEvidence::Answer::different))
     return false;
-  const auto inputs = input_pairs(models.reference->inputs(), models.candidate.inputs());
+  const auto inputs =
+      input_pairs(models.reference->model().inputs(), models.candidate.model().inputs());
   const auto outputs = output_pairs(result.compare->outputs);
   if (inputs.empty() && outputs.empty()) return false;
   asked(options, Question::remedy);

@@ -29,19 +29,18 @@ struct Operands {
   std::set<std::string> reference, candidate;
 };
 
-Operands operands_of(const LayersResult& layers, const LayerRow& row, const Model& reference,
-                     const Model& candidate) {
+Operands operands_of(const LayersResult& layers, const LayerRow& row, const ModelIndex& reference,
+                     const ModelIndex& candidate) {
   std::set<std::string> names, tensors;
   for (const LayerRow& each : layers.rows) {
     names.insert(each.layer);
     if (!each.tensor.empty()) tensors.insert(each.tensor);
   }
-  const ModelIndex reference_index(reference), candidate_index(candidate);
   const auto among = [](const std::set<std::string>& known) {
     return [&known](const std::string& name) { return known.contains(name); };
   };
-  return {weights_read(region_of(reference_index, row.layer, among(names))),
-          weights_read(region_of(candidate_index, row.tensor, among(tensors)))};
+  return {weights_read(region_of(reference, row.layer, among(names))),
+          weights_read(region_of(candidate, row.tensor, among(tensors)))};
 }
 
 // Moves the per-channel scales of a matrix to its other axis.
@@ -59,7 +58,8 @@ void swap_scale_axis(NodeProto& dequantize) {
 
 std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, const LayerRow& row,
                                                    const WeightEvidence& weights,
-                                                   const Model* reference, const Model& candidate) {
+                                                   const ModelIndex* reference,
+                                                   const ModelIndex& candidate) {
   Operands operands;
   if (reference)
     operands = operands_of(layers, row, *reference, candidate);
@@ -110,19 +110,19 @@ Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped
   return result;
 }
 
-Model with_transposed_weights(const Model& candidate, const std::vector<std::string>& weights) {
-  Model result = candidate.clone();
+Model with_transposed_weights(const ModelIndex& candidate,
+                              const std::vector<std::string>& weights) {
+  Model result = candidate.model().clone();
   for (auto& weight : *result.graph().mutable_initializer()) {
     if (std::ranges::find(weights, weight.name()) == weights.end()) continue;
     const Tensor transposed = permute_axes(result.view(weight), std::vector{1, 0});
     weight = make_tensor_proto(transposed);
   }
-  const ModelIndex index(candidate);
   for (auto& node : *result.graph().mutable_node()) {
     const bool reads =
         node.input_size() > 0 && std::ranges::find(weights, node.input(0)) != weights.end();
     if (!reads || !is_op(node, "DequantizeLinear")) continue;
-    const auto scales = index.main().numbers(node.input(1));
+    const auto scales = candidate.main().numbers(node.input(1));
     if (scales && scales->size() > 1) swap_scale_axis(node);
   }
   return result;

@@ -21,7 +21,8 @@ struct SwappedWeights {
 // is null if it is not an ONNX model: then the row's evidence names the expected weight.
 std::optional<SwappedWeights> find_swapped_weights(const LayersResult& layers, const LayerRow& row,
                                                    const WeightEvidence& weights,
-                                                   const Model* reference, const Model& candidate);
+                                                   const ModelIndex* reference,
+                                                   const ModelIndex& candidate);
 
 // Two weights named after reference weights, each of which holds the other's values.
 std::optional<SwappedWeights> find_swapped_names(const WeightEvidence& weights);
@@ -30,6 +31,6 @@ std::optional<SwappedWeights> find_swapped_names(const WeightEvidence& weights);
 Model with_swapped_weights(const Model& candidate, const SwappedWeights& swapped);
 
 // The candidate with these square matrices transposed.
-Model with_transposed_weights(const Model& candidate, const std::vector<std::string>& weights);
+Model with_transposed_weights(const ModelIndex& candidate, const std::vector<std::string>& weights);
 
 }  // namespace vernier

@@ -210,7 +210,7 @@ bool move_constant(Model& form, const QuantizedWeight& constant) {
 
 // Whether the reference is in float32.
 bool is_wide(const ComparedModels& models) {
-  return models.reference ? precision_of(*models.reference) == Precision::fp32
+  return models.reference ? precision_of(models.reference->model()) == Precision::fp32
                           : FloatParameters(*models.reference_runner).are_wide();
 }
 
@@ -219,7 +219,7 @@ bool is_wide(const ComparedModels& models) {
 FloatForm float_form(const SwitchedModel& switched, const WeightEvidence& weights,
                      const ComparedRun& run) {
   FloatForm form{.model = switched_off({switched.model.clone(), {}, {}})};
-  const ModelIndex& candidate = run.extended_index;
+  const ModelIndex& candidate = run.extended;
   const auto corrected = restore_corrected(form.model, run.read, candidate, weights);
   const Quantization quantization = find_quantization(candidate);
   for (const Unswitched& each : showing(switched.unswitched, quantization, candidate))
@@ -254,9 +254,9 @@ std::optional<Model> rounded_more(const FloatForm& form, const ModelIndex& candi
 std::optional<FloatForm> widened_form(const CompareResult& result, const ComparedRun& run) {
   const WeightEvidence weights = result.evidence.weights.value_or(WeightEvidence());
   if (!result.evidence.half || weights.answer != WeightEvidence::Answer::same ||
-      run.extended.proto().functions_size() > 0 || !is_wide(run.models))
+      run.extended.model().proto().functions_size() > 0 || !is_wide(run.models))
     return std::nullopt;
-  WidenedModel model = widen(run.read, run.extended_index, weights);
+  WidenedModel model = widen(run.read, run.extended, weights);
   return FloatForm{std::move(model.model), std::move(model.rounded), !model.clamped};
 }
 

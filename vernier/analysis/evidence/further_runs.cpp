@@ -43,8 +43,9 @@ double gain_of(const Model& better, const CompareResult& result, const ComparedR
 }
 
 std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run) {
-  if (run.read.model) return find_other_biases(*run.read.model, run.candidate, weights);
-  return find_other_biases(float_weights_of(run.read, run.candidate, weights), run.candidate);
+  if (run.read.model) return find_other_biases(*run.read.model, run.models.candidate, weights);
+  return find_other_biases(float_weights_of(run.read, run.models.candidate, weights),
+                           run.models.candidate);
 }
 
 Failure other_parameter(const std::string& name, double db, double least_db) {
@@ -61,10 +62,10 @@ void judge_parameters(CompareResult& result, const ComparedRun& run) {
                          (structure && is_other_network(*structure));
   if (explained || !weights || result.exact_outputs.empty()) return;
   const auto biases = other_biases(*weights, run);
-  const auto constants = find_other_constants(run.read, run.extended_index);
+  const auto constants = find_other_constants(run.read, run.extended);
   if (biases.empty() && constants.empty()) return;
   const Model repaired =
-      with_reference_constants(with_reference_biases(run.extended, biases), constants);
+      with_reference_constants(with_reference_biases(run.extended.model(), biases), constants);
   if (!(gain_of(repaired, result, run) > costly_db)) return;
   std::vector<Failure> failures;
   for (const OtherBias& bias : biases)
@@ -98,7 +99,7 @@ std::optional<NarrowRange> find_narrow_range(const CompareResult& result,
       return costly;
   if (result.evidence.real_inputs || !run.models.reference) return std::nullopt;
   run.close_reference();
-  return find_narrow_input(*run.read.model, run.candidate, run.samples,
+  return find_narrow_input(*run.read.model, run.models.candidate, run.samples,
                            run.options.candidate_runtime);
 }
 
@@ -115,7 +116,7 @@ void ask_others(CompareResult& result, const ComparedRun& run) {
   again.evidence.quantized = evidence.quantized;
   std::ranges::copy_if(result.verdict.limits, std::back_inserter(again.limits),
                        [](const Limit& limit) { return limit.metric.ends_with("_mean"); });
-  OrtRunner candidate = exact_runner(run.extended, run.options.candidate_runtime);
+  OrtRunner candidate = exact_runner(run.extended.model(), run.options.candidate_runtime);
   const CompareResult compared = compare(run.reference, candidate, *others, again);
   if (compared.interrupted) {
     result.interrupted = true;
@@ -138,7 +139,7 @@ std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const 
   const auto outputs_of = [&](Runner& runner) {
     return compare(run.reference, runner, *few, again).outputs;
   };
-  const Model& candidate = run.models.candidate;
+  const Model& candidate = run.models.candidate.model();
   try {
     OrtRunner in_exact = exact_runner(candidate, runtime), here(candidate.clone(), runtime);
     const auto exact = outputs_of(in_exact), as_run = outputs_of(here);
@@ -152,7 +153,7 @@ std::optional<ArithmeticLoss> explained_loss(const CompareResult& result, const 
       output = i;
     }
     if (!worst || !is_noticeable_loss(worst->db())) return std::nullopt;
-    explain_loss(*worst, {candidate, run.models.reference, runtime}, few->sample(0),
+    explain_loss(*worst, {run.models.candidate, run.models.reference, runtime}, few->sample(0),
                  [&](const Model& model, const OrtOptions& options) {
                    OrtRunner runner(model.clone(), options);
                    return outputs_of(runner).at(output).similarity.statistics[0].mean;

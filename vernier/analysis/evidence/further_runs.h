@@ -13,9 +13,7 @@ struct ComparedRun {
   const ComparedModels& models;
   Runner& reference;           // as it was run: the inputs of final activations are outputs too
   const FloatReference& read;  // where the reference's constants are read
-  const ModelIndex& candidate;
-  const Model& extended;  // the candidate with the inputs of final activations as outputs
-  const ModelIndex& extended_index;
+  const ModelIndex& extended;  // the candidate with the inputs of final activations as outputs
   Samples& samples;
   const CompareModelsOptions& options;
   bool is_whole = true;                   // all samples are here, so this verdict is final

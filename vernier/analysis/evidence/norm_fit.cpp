@@ -70,9 +70,8 @@ double median_distance(const ObservedNorm& norm) {
 
 }  // namespace
 
-std::optional<NormFit> measure_norm_fit(const Model& model, Samples& samples,
+std::optional<NormFit> measure_norm_fit(const ModelIndex& index, Samples& samples,
                                         const OrtOptions& runtime) {
-  const ModelIndex index(model);
   auto norms = find_norms(index);
   if (std::ssize(norms) < enough_norms) return std::nullopt;
   OrtOptions options = runtime;
@@ -80,7 +79,7 @@ std::optional<NormFit> measure_norm_fit(const Model& model, Samples& samples,
   for (auto norm = norms.begin(); norm != norms.end(); norm = norms.upper_bound(norm->first))
     names.push_back(norm->first);
   options.watch = Watch::only(std::move(names));
-  OrtRunner runner(model.clone(), options);
+  OrtRunner runner(index.model().clone(), options);
   for (std::int64_t i = 0; i < samples.size(); ++i)
     runner.run(samples.sample(i), [&](const TensorView& tensor) {
       const auto [first, last] = norms.equal_range(tensor.name);

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "vernier/data/samples.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
@@ -24,7 +24,7 @@ struct NormFit {
 inline constexpr std::int64_t enough_norms = 25;  // fewer prove nothing
 
 // Runs the model on samples of its own inputs. nullopt if it has too few batch norms.
-std::optional<NormFit> measure_norm_fit(const Model& model, Samples& samples,
+std::optional<NormFit> measure_norm_fit(const ModelIndex& index, Samples& samples,
                                         const OrtOptions& runtime);
 
 }  // namespace vernier

@@ -79,7 +79,7 @@ Tensor centred_logits(const TensorView& output, const FinalActivation& activatio
 CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples& samples,
                               CompareOptions options) {
   if (!run.models.reference)
-    options.transform = [activations = find_final_activations(run.extended_index)](
+    options.transform = [activations = find_final_activations(run.extended)](
                             const std::string& output, Tensor value) {
       const auto found = std::ranges::find(activations, output, &FinalActivation::output);
       const bool is_softmax = found != activations.end() && found->op.ends_with("Softmax");
@@ -139,7 +139,7 @@ bool is_rounded_activation(const PairResult& output) {
 std::set<std::string> saturated_outputs(const CompareResult& compared, const ComparedRun& run) {
   std::set<std::string> saturated;
   if (run.models.reference) return saturated;
-  for (const FinalActivation& activation : find_final_activations(run.extended_index))
+  for (const FinalActivation& activation : find_final_activations(run.extended))
     for (const PairResult& output : compared.outputs)
       if (output.name == activation.output && is_rounded_activation(output))
         saturated.insert(output.name);
@@ -235,8 +235,9 @@ LayerEvidence other_attribute(const LayerRow& row, const ComparedRun& run) {
   const GraphIndex& reference = run.read.model->main();
   const auto* expected = reference.producer(row.layer);
   if (!expected || expected->name().empty()) return {};
-  const auto* found = run.candidate.node(expected->name());
-  if (!found) found = run.candidate.node(expected->name() + "_quant");  // ONNX Runtime's suffix
+  const auto* found = run.models.candidate.node(expected->name());
+  if (!found)
+    found = run.models.candidate.node(expected->name() + "_quant");  // ONNX Runtime's suffix
   if (!found) return {};
   const LayerEvidence other = other_attribute(*expected, *found->node);
   return other ? other : other_number(reference, *expected, *found->graph, *found->node);
@@ -249,7 +250,7 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
     WidenedSamples samples(spread_samples(run.samples, few_samples, run.options.compare.io.steps),
                            candidate);
     const LayersResult layers =
-        validate_layers(candidate.clone(), samples,
+        validate_layers(ModelIndex(candidate), samples,
                         {.reference_model = run.models.reference,
                          .weight_evidence = false,
                          .judge_outputs = false,  // the outputs are what asked for this
@@ -272,7 +273,7 @@ void find_origin(StructureEvidence& structure, const Model& candidate, const Com
 // quantizers stand for are put back. If so, the quantizer that lets more through is the origin.
 bool is_lost_bound(CompareResult& result, const ComparedRun& run) {
   if (!result.evidence.quantized || !run.models.reference) return false;
-  const auto lost = find_lost_bound(*run.read.model, run.extended_index);
+  const auto lost = find_lost_bound(*run.read.model, run.extended);
   const auto model = lost ? switched(result, run, FoldedBounds::all) : std::nullopt;
   const auto restored =
       model ? measure_structure(float_form(*model, weights_in(result), run), run) : std::nullopt;
@@ -304,7 +305,7 @@ bool is_explained(const StructureEvidence& structure, const FloatForm& form,
                   const ComparedRun& run) {
   constexpr double least_loss_db = 6;
   if (structure.unswitched == 0 || !(structure.sqnr_db < same_structure_db)) return false;
-  std::optional<Model> moved = rounded_more(form, run.extended_index);
+  std::optional<Model> moved = rounded_more(form, run.extended);
   if (!moved) return false;
   const auto again = measure_structure({*std::move(moved), form.rounded, form.only_fine}, run);
   return again && again->sqnr_db <= structure.sqnr_db - least_loss_db;
@@ -353,11 +354,11 @@ void judge_anew(CompareResult& result) {
 std::optional<SwitchedModel> switched(const CompareResult& result, const ComparedRun& run,
                                       FoldedBounds bounds) {
   const WeightEvidence weights = weights_in(result);
-  const Model* reference = run.models.reference;
+  const ModelIndex* reference = run.models.reference;
   if (!result.evidence.quantized || weights.answer == WeightEvidence::Answer::different ||
-      (reference && precision_of(*reference) == Precision::int8))
+      (reference && precision_of(reference->model()) == Precision::int8))
     return std::nullopt;
-  return switch_quantizers(run.read, run.extended_index, weights, bounds);
+  return switch_quantizers(run.read, run.extended, weights, bounds);
 }
 
 void judge_structure(CompareResult& result, const std::optional<SwitchedModel>& model,

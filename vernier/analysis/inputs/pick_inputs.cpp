@@ -285,20 +285,19 @@ std::vector<InputKind> kinds_of(const Model& candidate, const Model* reference) 
 
 bool is_automatic(const InputSpec& spec) { return !are_given(spec) && !spec.distribution; }
 
-Inputs automatic_inputs(const InputTarget& target, const Model* reference, const InputSpec& spec,
+Inputs automatic_inputs(const InputTarget& target, const ModelIndex& candidate,
+                        const ModelIndex* reference_index, const InputSpec& spec,
                         const OrtOptions& runtime) {
   require_consistent(spec);
   if (auto sequences = decoder_samples(target, spec)) return std::move(*sequences);
-  const Model& candidate = *target.onnx;
+  const Model* reference = reference_index ? &reference_index->model() : nullptr;
   const std::vector<TensorSpec> inputs = known_inputs(target);
-  const std::vector<InputKind> kinds = kinds_of(candidate, reference);
+  const std::vector<InputKind> kinds = kinds_of(candidate.model(), reference);
   const RandomOptions random{.seed = spec.seed,
                              .shapes = shapes_of(spec, inputs),
                              .ranges = ranges_of(spec, inputs),
-                             .index_lengths = index_lengths(candidate)};
-  std::optional<ModelIndex> reference_index;
-  if (reference) reference_index.emplace(*reference);
-  CalibrationProbe probe(ModelIndex(candidate), reference ? &*reference_index : nullptr, runtime);
+                             .index_lengths = index_lengths(candidate.model())};
+  CalibrationProbe probe(candidate, reference_index, runtime);
   const auto planned = [&](const std::map<std::string, Shape>& shapes) {
     RandomOptions sized_draws = random;
     sized_draws.shapes = shapes;
@@ -331,10 +330,11 @@ Inputs automatic_inputs(const InputTarget& target, const Model* reference, const
   return result;
 }
 
-Inputs automatic_inputs(const Model& candidate, const Model* reference, const InputSpec& spec,
-                        const OrtOptions& runtime) {
-  const std::vector<TensorSpec> inputs = candidate.inputs();
-  return automatic_inputs({.inputs = inputs, .onnx = &candidate}, reference, spec, runtime);
+Inputs automatic_inputs(const ModelIndex& candidate, const ModelIndex* reference,
+                        const InputSpec& spec, const OrtOptions& runtime) {
+  const std::vector<TensorSpec> inputs = candidate.model().inputs();
+  return automatic_inputs({.inputs = inputs, .onnx = &candidate.model()}, candidate, reference,
+                          spec, runtime);
 }
 
 }  // namespace vernier

@@ -133,7 +133,7 @@ class Diagnoser {
     bool any = false;
     for (std::size_t i = 0; i < rows_.size() && !any; ++i) any = trains(i);
     if (any && options_.run_changed)
-      in_inference_ = errors_with(in_inference_mode(options_.candidate->model()));
+      in_inference_ = errors_with(in_inference_mode(*options_.candidate));
   }
 
   // Whether training mode explains the layer, by a run in inference mode; nullopt if not run.

@@ -44,7 +44,8 @@ bool asks_for_worst(const InputSpec& spec) {
 
 }  // namespace
 
-Inputs layers_inputs(const Model& candidate, const InputSpec& spec, const LayersOptions& options) {
+Inputs layers_inputs(const ModelIndex& index, const InputSpec& spec, const LayersOptions& options) {
+  const Model& candidate = index.model();
   const bool beside = is_automatic(spec) && precision_of(candidate) != Precision::fp32;
   const bool taught = !spec.tokens.empty() || !spec.at.empty();
   const ModelFormat format = model_format(options.reference);
@@ -58,13 +59,14 @@ Inputs layers_inputs(const Model& candidate, const InputSpec& spec, const Layers
         live_logits(candidate, *decoder, options));
     if (samples) return std::move(*samples);
   }
-  const Model* reference = options.reference_model;
+  const ModelIndex* reference = options.reference_model;
   if ((!beside && !taught) || !reference)
-    return make_inputs(candidate, spec, options.io,
-                       reference ? reference->inputs() : declared_inputs(options.reference));
+    return make_inputs(
+        candidate, spec, options.io,
+        reference ? reference->model().inputs() : declared_inputs(options.reference));
   CompareModelsOptions compared{.candidate_runtime = options.runtime};
   compared.compare.io = options.io;
-  return compare_inputs({.reference = reference, .candidate = candidate}, spec, compared);
+  return compare_inputs({.reference = reference, .candidate = index}, spec, compared);
 }
 
 }  // namespace vernier

@@ -267,15 +267,15 @@ LayersResult explain(LayersResult result, const LayersReference& reference,
     classify_absent_layers(result, graph);
     graphs.missing = find_lost_activation(result, graph, ran);
   }
-  graphs.unproven_weight = find_unproven_weight(
-      result, reference, weights, options.runtime.optimization.has_value(),
-      {.candidate = ran, .reference = index.get(), .run_changed = run_changed});
+  graphs.unproven_weight =
+      find_unproven_weight(result, reference, weights, options.runtime.optimization.has_value(),
+                           {.candidate = ran, .reference = index, .run_changed = run_changed});
   if (index) graphs.missing = name_missing_activation(result, *index, shipped);
   if (!options.real_inputs && precision_of(shipped.model()) != Precision::int8)
     graphs.other_node = index ? find_other_node(*index, shipped) : find_other_leaf(leaves, shipped);
   result = with_causes(std::move(result), options,
                        {.candidate = &ran,
-                        .reference = index.get(),
+                        .reference = index,
                         .leaves = leaves,
                         .weights = weights,
                         .run_changed = run_changed},
@@ -364,8 +364,8 @@ Model recalling(Model model, const TensorOrigins& origins) {
 // its runner by one that translates them, and returns the original runner. Null if not needed.
 std::unique_ptr<Runner> feed_reference(LayersReference& reference, const Model& candidate,
                                        const LayersOptions& options) {
-  if (!reference.model) return nullptr;
-  auto fed = feed_decoder(*reference.runner, *reference.model, candidate, options.io.roles);
+  if (!reference.index) return nullptr;
+  auto fed = feed_decoder(*reference.runner, reference.index->model(), candidate, options.io.roles);
   if (fed) std::swap(fed, reference.runner);
   return fed;
 }
@@ -403,34 +403,33 @@ bool judges_outputs(const Model& candidate, const LayersOptions& options) {
          precision_of(candidate) != Precision::fp32;
 }
 
-LayersResult validate_layers(const Model& candidate, Samples& samples, const LayersOptions& given) {
+LayersResult validate_layers(const ModelIndex& index, Samples& samples,
+                             const LayersOptions& given) {
+  const Model& candidate = index.model();
   LayersReference reference = open_layers_reference(with_example(given, candidate, samples));
   LayersOptions options = given;
   const std::unique_ptr<Runner> fed = feed_reference(reference, candidate, options);
   pair_cache_outputs(candidate, reference.runner->outputs(), options.io);
   const TensorOrigins origins = known_origins(candidate);
-  const Model shipped = recalling(candidate.clone(), origins);
-  const ModelIndex shipped_index(shipped);
-  std::optional<Model> optimised;
-  std::optional<ModelIndex> optimised_index;
-  if (options.runtime.optimization) {
-    optimised = recalling(optimize(candidate, *options.runtime.optimization), origins);
-    optimised_index.emplace(*optimised);
-  }
-  const CandidateModels models{shipped_index, optimised ? *optimised_index : shipped_index};
+  std::optional<ModelIndex> recalled, optimised;
+  if (!origins.empty()) recalled.emplace(recalling(candidate.clone(), origins));
+  if (options.runtime.optimization)
+    optimised.emplace(recalling(optimize(candidate, *options.runtime.optimization), origins));
+  const ModelIndex& shipped = recalled ? *recalled : index;
+  const CandidateModels models{shipped, optimised ? *optimised : shipped};
   RanLayers ran = run_layers(reference, models.ran, samples, options);
   LayersResult& result = ran.result;
   if (is_part(options)) {
     if (judges_outputs(candidate, options))
-      judge_quantized(*reference.model, candidate, samples, {}, options);
+      judge_quantized(*reference.index, index, samples, {}, options);
     return result;
   }
   const RunChanged run_changed = further_runs(reference, ran, samples, options);
-  if (reference.model && !run_changed) reference.runner.reset();  // weights are in the file
+  if (reference.index && !run_changed) reference.runner.reset();  // weights are in the file
   result = explain(std::move(result), reference, models, options, run_changed);
-  if (reference.model) reference.runner.reset();
+  if (reference.index) reference.runner.reset();
   if (judges_outputs(candidate, options) && !result.interrupted)
-    result.verdict = judge_quantized(*reference.model, candidate, samples, result.weights, options);
+    result.verdict = judge_quantized(*reference.index, index, samples, result.weights, options);
   return as_far_as_run(std::move(result), samples);
 }
 

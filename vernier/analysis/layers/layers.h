@@ -19,7 +19,7 @@
 #include "vernier/analysis/verdict.h"
 #include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 #include "vernier/model/projections.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
@@ -195,8 +195,8 @@ struct LayersResult {
 inline constexpr double default_tolerance = 1e-4;
 
 struct LayersOptions {
-  std::filesystem::path reference;         // TorchScript, ONNX, a recording, or a model for a host
-  const Model* reference_model = nullptr;  // an ONNX reference that is loaded already, or null
+  std::filesystem::path reference;  // TorchScript, ONNX, a recording, or a model for a host
+  const ModelIndex* reference_model = nullptr;  // an ONNX reference that is loaded already, or null
   HostOptions host;  // for a hosted model; watches layers, unless operators are asked for
   // A layer exceeds if its max_abs_diff is larger. Unset: 1e-4, or more if rounding explains it: a
   // share of the largest element; with `truth`, also the reference's own error.
@@ -227,7 +227,7 @@ bool judges_outputs(const Model& candidate, const LayersOptions& options);
 // both run. A candidate quantized from an ONNX model differs at every layer: without a tolerance it
 // is judged by its outputs, as by compare_models(). Throws Error if they cannot be run side by
 // side.
-LayersResult validate_layers(const Model& candidate, Samples& samples,
+LayersResult validate_layers(const ModelIndex& candidate, Samples& samples,
                              const LayersOptions& options);
 
 // Compares recorded tensors of the candidate with recorded tensors of the reference; nothing is

@@ -166,7 +166,7 @@ void Validation::add_first(std::int64_t number, const std::vector<Tensor>& sampl
     if (!is_worth_comparing(pair, reference, candidate)) return;
     LayerRow& row = found.emplace(pair, blank_row(pair)).first->second;
     row = compared(std::move(row), reference, candidate);
-    if (graph_ && reference_.model && !row.compared &&
+    if (graph_ && reference_.index && !row.compared &&
         placements_[pair.layer].tensor == pair.tensor && is_part_along_axis(reference, candidate))
       merged_.insert(pair.layer);
     if (options_.show_pair)
@@ -249,7 +249,7 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
   std::vector<Likeness> likenesses;
   const std::vector<LayerPair> pairs =
       replacement_pairs(named, placements_, tensors_,
-                        reference_.model ? Replacements::not_before : Replacements::all);
+                        reference_.index ? Replacements::not_before : Replacements::all);
   const auto visit = [&](const LayerPair& pair, const Tensor& reference,
                          const TensorView& candidate) {
     if (!may_be_alike(reference, candidate)) return;
@@ -273,10 +273,10 @@ void Validation::prove_names(PairRows& found, std::int64_t number,
 // ONNX model keeps its place.
 bool Validation::is_doubtful(std::size_t layer, const PairRows& found) const {
   const Placement& place = placements_[layer];
-  if (!place.tensor || (layers_[layer].type.empty() && !reference_.model)) return false;
+  if (!place.tensor || (layers_[layer].type.empty() && !reference_.index)) return false;
   const auto row = found.find({layer, *place.tensor});
   if (row == found.end()) return false;
-  if (reference_.model) return !layers_[layer].is_output && !row->second.compared;
+  if (reference_.index) return !layers_[layer].is_output && !row->second.compared;
   const CandidateTensor& tensor = tensors_[*place.tensor];
   const bool by_name_alone = place.match == Match::name && tensor.layer.empty();
   if (!tensor.layer_is_recalled && !by_name_alone) return !row->second.compared;
@@ -326,7 +326,7 @@ std::vector<OutputFigures> Validation::measure_outputs(const LockstepOutputs& ou
                    reference_.runner->outputs_are_positional());
   std::vector<OutputFigures> measured;
   const auto is_layer = [&](std::size_t output) {
-    return reference_.model && layer_of_.contains(reference[output]);
+    return reference_.index && layer_of_.contains(reference[output]);
   };
   for (const OutputPair& pair : pairing.pairs) {
     if (is_layer(pair.reference)) continue;

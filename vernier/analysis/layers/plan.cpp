@@ -197,12 +197,11 @@ LayersReference open_layers_reference(const LayersOptions& options) {
   const ModelFormat format = reference_format(options);
   RunnerOptions runner = watching(options);
   if (format == ModelFormat::onnx) {
-    reference.model =
-        std::make_unique<Model>(options.reference_model ? options.reference_model->clone()
-                                                        : Model::load(options.reference));
-    reference.index = std::make_unique<ModelIndex>(*reference.model);
+    if (!options.reference_model)
+      reference.own = std::make_unique<const ModelIndex>(Model::load(options.reference));
+    reference.index = options.reference_model ? options.reference_model : reference.own.get();
     runner.onnx.watch = layers_to_watch(*reference.index);
-    reference.runner = std::make_unique<OrtRunner>(reference.model->clone(), runner.onnx);
+    reference.runner = std::make_unique<OrtRunner>(reference.index->model().clone(), runner.onnx);
   } else {
     reference.runner = open_runner(options.reference, runner);
   }

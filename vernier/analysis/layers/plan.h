@@ -23,8 +23,8 @@ struct LayersReference {
   std::unique_ptr<Runner> truth;  // the reference in float64; null unless asked for
   std::vector<Layer> layers;      // in execution order
   std::vector<Warning> warnings;
-  std::unique_ptr<const Model> model;       // only of an ONNX file
-  std::unique_ptr<const ModelIndex> index;  // of that model
+  const ModelIndex* index = nullptr;      // only of an ONNX file
+  std::unique_ptr<const ModelIndex> own;  // null if the index is someone else's
   bool is_recorded = false;
 };
 

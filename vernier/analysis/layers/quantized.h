@@ -8,7 +8,7 @@ namespace vernier {
 
 // The verdict of compare_models() on the outputs of a quantized model and the model that it was
 // made from.
-Verdict judge_quantized(const Model& reference, const Model& candidate, Samples& samples,
+Verdict judge_quantized(const ModelIndex& reference, const ModelIndex& candidate, Samples& samples,
                         const std::optional<WeightEvidence>& weights, const LayersOptions& options);
 
 }  // namespace vernier

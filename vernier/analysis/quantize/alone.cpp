@@ -36,9 +36,9 @@ std::vector<std::vector<Tensor>> first_samples(const SampleRuns& runs, std::int6
 
 }  // namespace
 
-QuantizersAlone::QuantizersAlone(const Model& reference, const PlacementPlan& plan,
+QuantizersAlone::QuantizersAlone(const ModelIndex& reference, const PlacementPlan& plan,
                                  const SampleRuns& runs, std::int64_t samples)
-    : board_(insert_switches(reference, points_of(reference, plan)), {.threads = 1}),
+    : board_(insert_switches(reference, points_of(reference.model(), plan)), {.threads = 1}),
       noise_(board_, first_samples(runs, samples), runs.threads) {
   switches_ = places_of(board_.switches());
 }

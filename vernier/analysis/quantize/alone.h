@@ -21,7 +21,7 @@ struct RangeTrial {
 // other quantizers would hide.
 class QuantizersAlone {
  public:
-  QuantizersAlone(const Model& reference, const PlacementPlan& plan, const SampleRuns& runs,
+  QuantizersAlone(const ModelIndex& reference, const PlacementPlan& plan, const SampleRuns& runs,
                   std::int64_t samples);
 
   // The output noise of each trial: its tensor quantized on its range, everything else in float.

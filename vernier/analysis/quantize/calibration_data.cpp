@@ -38,8 +38,9 @@ std::int64_t most_sequences(const Model& model, const CalibrationInput& input) {
 
 CalibrationData synthetic_data(const Model& model, InputSpec spec) {
   if (!spec.samples) spec.samples = synthetic_samples;
-  CalibrationData data{.inputs = automatic_inputs(model, nullptr, spec, {}), .synthetic = true};
-  data.fit = measure_norm_fit(model, *data.inputs.samples, {});
+  const ModelIndex index(model);
+  CalibrationData data{.inputs = automatic_inputs(index, nullptr, spec, {}), .synthetic = true};
+  data.fit = measure_norm_fit(index, *data.inputs.samples, {});
   if (data.fit && !data.fit->fits())
     throw Error(fmt::format(
         "[quantize] --synthetic: the synthetic inputs are unlike those that {} was trained on, "

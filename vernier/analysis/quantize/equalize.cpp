@@ -24,7 +24,7 @@ constexpr double largest_factor = 32;
 
 class Finding {
  public:
-  explicit Finding(const Model& model) : index_(model), graph_(index_.main()) {}
+  explicit Finding(const ModelIndex& index) : graph_(index.main()) {}
 
   std::vector<ScalableChannels> find() {
     std::vector<ScalableChannels> result;
@@ -112,7 +112,6 @@ class Finding {
     return true;
   }
 
-  ModelIndex index_;
   const GraphIndex& graph_;
   std::set<std::string> scaled_;
   std::vector<const NodeProto*> products_;
@@ -166,7 +165,9 @@ void scale_channels(const Model& model, const std::map<std::string, TensorProto*
 
 }  // namespace
 
-std::vector<ScalableChannels> find_scalable(const Model& model) { return Finding(model).find(); }
+std::vector<ScalableChannels> find_scalable(const ModelIndex& index) {
+  return Finding(index).find();
+}
 
 ChannelExtremes::ChannelExtremes(std::vector<ScalableChannels> channels)
     : channels_(std::move(channels)) {

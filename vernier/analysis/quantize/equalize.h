@@ -24,7 +24,7 @@ struct ScalableChannels {
 };
 
 // Searches the main graph of a prepared model.
-std::vector<ScalableChannels> find_scalable(const Model& model);
+std::vector<ScalableChannels> find_scalable(const ModelIndex& index);
 
 // The largest magnitude of each channel over all observed tensors.
 class ChannelExtremes {

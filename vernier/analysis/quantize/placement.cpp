@@ -55,8 +55,8 @@ std::int64_t size_of(const TensorProto& tensor) {
 
 class QuantizerPlacer {
  public:
-  QuantizerPlacer(const Model& model, const PlacementOptions& options)
-      : index_(model), graph_(index_.main()), options_(options) {
+  QuantizerPlacer(const ModelIndex& index, const PlacementOptions& options)
+      : index_(index), graph_(index.main()), options_(options) {
     require_kept_nodes();
   }
 
@@ -280,7 +280,7 @@ class QuantizerPlacer {
     return std::move(plan_);
   }
 
-  ModelIndex index_;
+  const ModelIndex& index_;
   const GraphIndex& graph_;
   const PlacementOptions& options_;
   std::map<std::string, std::set<ReaderInput>> quantized_;  // inputs that read the quantized tensor
@@ -306,8 +306,8 @@ QuantizerPlacement parse_placement(std::string_view name) {
   throw Error(fmt::format("[quantize] --placement {}: expected integer, inputs or all", name));
 }
 
-PlacementPlan place_quantizers(const Model& model, const PlacementOptions& options) {
-  return QuantizerPlacer(model, options).plan();
+PlacementPlan place_quantizers(const ModelIndex& index, const PlacementOptions& options) {
+  return QuantizerPlacer(index, options).plan();
 }
 
 }  // namespace vernier

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -73,6 +73,6 @@ struct PlacementOptions {
 
 // Decides where quantizers go in the main graph of a float model. Throws Error if a name in
 // keep_nodes matches no node.
-PlacementPlan place_quantizers(const Model& model, const PlacementOptions& options);
+PlacementPlan place_quantizers(const ModelIndex& index, const PlacementOptions& options);
 
 }  // namespace vernier

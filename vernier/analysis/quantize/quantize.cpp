@@ -74,7 +74,7 @@ PreparedModel prepare(const Model& model) {
 }  // namespace
 
 Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptions& options)
-    : options_(options), prepared_(prepare(model)) {
+    : options_(options), prepared_(prepare(model)), index_(prepared_.model) {
   if (samples && samples->size() > 0) shared_.emplace(*samples);
   plan_ = plan_keeping({});
   for (const PlacedTensor& placed : plan_.tensors)
@@ -111,9 +111,9 @@ Quantizing::Quantizing(const Model& model, Samples* samples, const QuantizeOptio
 PlacementPlan Quantizing::plan_keeping(std::vector<std::string> nodes) const {
   nodes.insert(nodes.end(), kept_.begin(), kept_.end());
   nodes.insert(nodes.end(), options_.keep_nodes.begin(), options_.keep_nodes.end());
-  return place_quantizers(prepared_.model, {.placement = options_.placement,
-                                            .activations = options_.precision.needs_calibration(),
-                                            .keep_nodes = std::move(nodes)});
+  return place_quantizers(*index_, {.placement = options_.placement,
+                                    .activations = options_.precision.needs_calibration(),
+                                    .keep_nodes = std::move(nodes)});
 }
 
 Model Quantizing::write(const PlacementPlan& plan, QuantizationChoices choices) const {
@@ -121,7 +121,7 @@ Model Quantizing::write(const PlacementPlan& plan, QuantizationChoices choices) 
     if (const auto root = roots_.find(placed.name); root != roots_.end())
       if (const auto range = choices.ranges.find(root->second); range != choices.ranges.end())
         choices.ranges.emplace(placed.name, range->second);
-  return write_quantized(prepared_.model, plan, choices);
+  return write_quantized(*index_, plan, choices);
 }
 
 SampleRuns Quantizing::runs(std::vector<std::int64_t> indices) {
@@ -139,7 +139,7 @@ void Quantizing::calibrate() {
   std::int64_t done = 0;
   CalibrationHooks hooks{.sample_done = [&] { report(++done); }};
   if (scales_channels()) {
-    extremes_ = std::make_unique<ChannelExtremes>(find_scalable(prepared_.model));
+    extremes_ = std::make_unique<ChannelExtremes>(find_scalable(*index_));
     hooks.tensors = extremes_->tensors();
     hooks.observe = [&](const TensorView& tensor) { extremes_->observe(tensor); };
   }
@@ -223,6 +223,8 @@ void Quantizing::keep_in_8_bits() {
 
 QuantizeResult Quantizing::finish() {
   Model quantized = write(plan_, choices_);
+  std::optional<HeldBackResult> held_back;
+  if (shared_) held_back = judge_held_back(quantized);
   QuantizeResult result{
       .float_model = std::move(prepared_.model),
       .model = std::move(quantized),
@@ -237,6 +239,7 @@ QuantizeResult Quantizing::finish() {
                                  ? std::ssize(parts_.calibration)
                                  : 0,
       .choosing_samples = std::ssize(parts_.choosing),
+      .held_back = std::move(held_back),
       .warnings = std::move(warnings_),
       .interrupted = !go_on_};
   for (const auto& node : result.float_model.graph().node())
@@ -249,15 +252,14 @@ QuantizeResult Quantizing::finish() {
       ++result.integer_kernels[node.op_type()];
     else if (is_one_of(node, product_ops))
       ++result.float_kernels[node.op_type()];
-  if (shared_) result.held_back = judge_held_back(result);
   result.verdict = verdict_of(result);
   return result;
 }
 
-HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
-  const OutputScorer scorer(unscaled_ ? *unscaled_ : result.float_model, runs(parts_.held_back));
-  const OutputScore exact = scorer.score(result.model);
-  const OutputScore deployed = scorer.score(result.model, Arithmetic::deployed);
+HeldBackResult Quantizing::judge_held_back(const Model& quantized) {
+  const OutputScorer scorer(reference(), runs(parts_.held_back));
+  const OutputScore exact = scorer.score(quantized);
+  const OutputScore deployed = scorer.score(quantized, Arithmetic::deployed);
   HeldBackResult held{.samples = std::ssize(parts_.held_back),
                       .sqnr_db = exact.sqnr_db(),
                       .interval = sqnr_interval(exact.noise),
@@ -267,7 +269,7 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
                       .reference_accuracy = scorer.reference_accuracy(),
                       .deployed_sqnr_db = deployed.sqnr_db()};
   if (is_noticeable_loss(held.sqnr_db - held.deployed_sqnr_db))
-    held.arithmetic = explain_deployment(result);
+    held.arithmetic = explain_deployment(quantized);
   if (scorer.scores_tokens()) {
     held.kl_mean = exact.kl_mean();
     held.kl_interval = kl_interval(exact.noise);
@@ -276,16 +278,15 @@ HeldBackResult Quantizing::judge_held_back(const QuantizeResult& result) {
     return held;
   QuantizationChoices signed_weights = choices_;
   signed_weights.storage = WeightStorage::int8;
-  const Model other = write_quantized(result.float_model, plan_, signed_weights);
+  const Model other = write_quantized(*index_, plan_, signed_weights);
   held.int8_sqnr_db = exact.sqnr_db();  // the stored weights represent the same numbers
   held.int8_deployed_db = scorer.score(other, Arithmetic::deployed).sqnr_db();
   return held;
 }
 
-std::optional<ArithmeticLoss> Quantizing::explain_deployment(const QuantizeResult& result) {
-  const Model& floating = unscaled_ ? *unscaled_ : result.float_model;
-  OrtRunner real(floating.clone(), {.threads = options_.threads});
-  OrtRunner in_exact(result.model.clone(), {.exact = true, .threads = options_.threads});
+std::optional<ArithmeticLoss> Quantizing::explain_deployment(const Model& quantized) {
+  OrtRunner real(reference().clone(), {.threads = options_.threads});
+  OrtRunner in_exact(quantized.clone(), {.exact = true, .threads = options_.threads});
   std::vector<ExactSample> samples;
   for (const std::int64_t index : parts_.held_back) {
     if (std::ssize(samples) == explaining_samples) break;
@@ -294,7 +295,7 @@ std::optional<ArithmeticLoss> Quantizing::explain_deployment(const QuantizeResul
     sample.exact = in_exact.run(sample.inputs);
   }
   const OrtOptions deployed{.threads = options_.threads};
-  auto loss = measure_arithmetic_loss({result.model, &result.float_model, deployed}, samples);
+  auto loss = measure_arithmetic_loss({ModelIndex(quantized), &*index_, deployed}, samples);
   return loss && is_noticeable_loss(loss->db()) ? loss : std::nullopt;
 }
 

@@ -93,7 +93,7 @@ void Quantizing::search_choices_by_score() {
       .write = [this](const QuantizationChoices& choices) { return write(plan_, choices); },
       .noise_alone =
           [this](std::span<const RangeTrial> trials, int bits) {
-            return QuantizersAlone(prepared_.model, plan_, runs(parts_.choosing), alone_samples)
+            return QuantizersAlone(*index_, plan_, runs(parts_.choosing), alone_samples)
                 .measure(trials, bits);
           },
       .effort = options_.effort,
@@ -121,11 +121,13 @@ void Quantizing::equalize_channels() {
   CalibrationValues values = vernier::calibrate(*scaled, plan_, runs(parts_.calibration));
   QuantizationChoices tried = choices_;
   tried.ranges = ranges_by(RangeRule::minmax, values, options_.precision.activation_bits);
-  OutputScore after = chooser().score_promising(write_quantized(*scaled, plan_, tried), score());
+  OutputScore after =
+      chooser().score_promising(write_quantized(ModelIndex(*scaled), plan_, tried), score());
   decisions_.push_back(decide("cross-layer equalisation", score(), after));
   if (!decisions_.back().kept) return;
   unscaled_ = std::move(prepared_.model);
   prepared_.model = std::move(*scaled);
+  index_.emplace(prepared_.model);
   values_ = std::move(values);
   choices_ = std::move(tried);
   score_ = std::move(after);
@@ -137,7 +139,7 @@ std::vector<std::string> Quantizing::noisiest_nodes() {
     if (choices_.ranges.contains(placed.name) && plan_.tensors[placed.root].name == placed.name)
       trials.push_back({placed.name, choices_.ranges.at(placed.name)});
   const std::vector<OutputNoise> noise =
-      QuantizersAlone(prepared_.model, plan_, runs(parts_.choosing), alone_samples)
+      QuantizersAlone(*index_, plan_, runs(parts_.choosing), alone_samples)
           .measure(trials, options_.precision.activation_bits);
   std::vector<std::pair<double, std::string>> order;
   for (std::size_t i = 0; i < trials.size(); ++i)

@@ -34,7 +34,7 @@ class Quantizing {
   QuantizeResult finish();
 
   // The model that quantizers are inserted into: prepared, with channels scaled if that helped.
-  const Model& float_model() const { return prepared_.model; }
+  const ModelIndex& float_model() const { return *index_; }
   // The model that outputs are compared with: prepared, channels not scaled.
   const Model& reference() const { return unscaled_ ? *unscaled_ : prepared_.model; }
   // The plan with these nodes in float, besides those that already are.
@@ -63,13 +63,14 @@ class Quantizing {
   const OutputScore& score();  // of plan_ and choices_, on the choosing samples
   std::vector<std::string> noisiest_nodes();
   void forget_unplaced();
-  HeldBackResult judge_held_back(const QuantizeResult& result);
+  HeldBackResult judge_held_back(const Model& quantized);
   // Why the deployed model is worse than the exact one; nullopt if it is not noticeably worse.
-  std::optional<ArithmeticLoss> explain_deployment(const QuantizeResult& result);
+  std::optional<ArithmeticLoss> explain_deployment(const Model& quantized);
   Verdict verdict_of(const QuantizeResult& result) const;
 
   const QuantizeOptions& options_;
   PreparedModel prepared_;
+  std::optional<ModelIndex> index_;  // of the prepared model
   std::optional<Model> unscaled_;
   std::vector<std::string> kept_;             // nodes kept in float by Effort::tune
   std::map<std::string, std::string> roots_;  // root names by tensor, in the first plan

@@ -21,21 +21,18 @@ PlacementPlan calibration_plan(const ShippedQuantizers& shipped) {
   return plan;
 }
 
-std::vector<PlacedNode> correctable(const Model& model, const ShippedQuantizers& shipped) {
+std::vector<PlacedNode> correctable(const GraphIndex& graph, const ShippedQuantizers& shipped) {
   std::vector<PlacedNode> nodes;
   for (const auto& node : shipped.nodes) {
     if (node.bias < 0 || node.activation.empty()) continue;
-    const auto& proto = model.graph().node(node.node);
-    const std::string& bias = model.graph().node(node.bias).input(0);
-    std::int64_t channels = 0;
-    for (const auto& weight : model.graph().initializer())
-      if (weight.name() == bias && weight.dims_size() > 0)
-        channels = weight.dims(weight.dims_size() - 1);
+    const auto& proto = graph.graph().node(node.node);
+    const TensorProto* bias = graph.initializer(graph.graph().node(node.bias).input(0));
+    const bool has_channels = bias && bias->dims_size() > 0;
     nodes.push_back({.node = node.node,
                      .name = node.name,
                      .op = proto.op_type(),
                      .output = proto.output(0),
-                     .channels = channels,
+                     .channels = has_channels ? bias->dims(bias->dims_size() - 1) : 0,
                      .channel_axis = is_op(proto, "Conv") ? 1 : -1,
                      .bias_reader = ReaderInput{node.node, 2}});
   }
@@ -76,26 +73,28 @@ Verdict verdict_of_gain(const char* metric, const Gain& gain) {
 
 }  // namespace
 
-Model with_pairs(const Model& candidate, const Model& reference) {
-  const ModelIndex index(candidate);
-  if (!in_qdq_form(index)) return candidate.clone();
-  const ModelIndex reference_index(reference);
-  const Model restored = with_former_scales(
-      candidate,
-      find_changed_scales(reference_index, index, compare_weights_of(reference_index, index)));
-  return *in_qdq_form(ModelIndex(restored));
+std::unique_ptr<const ModelIndex> with_pairs(const ModelIndex& candidate,
+                                             const ModelIndex& reference) {
+  std::optional<Model> pairs = in_qdq_form(candidate);
+  if (!pairs) return nullptr;
+  const auto changed =
+      find_changed_scales(reference, candidate, compare_weights_of(reference, candidate));
+  if (!changed.empty())
+    pairs = in_qdq_form(ModelIndex(with_former_scales(candidate.model(), changed)));
+  return std::make_unique<const ModelIndex>(*std::move(pairs));
 }
 
-RepairResult repair(const Model& shipped_model, const Model& reference, Samples& samples,
-                    const RepairOptions& options) {
+RepairResult repair(const ModelIndex& shipped_index, const ModelIndex& reference_index,
+                    Samples& samples, const RepairOptions& options) {
+  const Model &shipped_model = shipped_index.model(), &reference = reference_index.model();
   require_float("repair", reference);
-  const Model candidate = with_pairs(shipped_model, reference);
-  const ModelIndex candidate_index(candidate), reference_index(reference);
-  const ShippedQuantizers shipped = find_shipped(candidate_index, reference_index);
+  const auto pairs = with_pairs(shipped_index, reference_index);
+  const ModelIndex& candidate = pairs ? *pairs : shipped_index;
+  const ShippedQuantizers shipped = find_shipped(candidate, reference_index);
   if (shipped.activations.empty() && shipped.nodes.empty())
     throw Error(fmt::format(
         "[repair] {}: has no Q-DQ pairs of constant scales; only such files are repaired",
-        candidate.name()));
+        shipped_model.name()));
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
   require_choosing("repair", parts, samples);
@@ -140,7 +139,7 @@ RepairResult repair(const Model& shipped_model, const Model& reference, Samples&
     range.high = std::min(range.high, bounds.high);
     return range;
   };
-  const auto nodes = correctable(candidate, shipped);
+  const auto nodes = correctable(candidate.main(), shipped);
   std::vector<PlacedWeight> weights;
   for (const auto& node : shipped.nodes)
     if (node.weight.original) weights.push_back({.name = node.name});

@@ -48,16 +48,17 @@ struct RepairResult {
 // model has no such nodes, or one that cannot be rewritten.
 std::optional<Model> in_qdq_form(const ModelIndex& model);
 
-// The model that repair and tune change: the candidate, or, if it has QOperator nodes, its Q-DQ
-// form with the scales that its biases were stored for.
-Model with_pairs(const Model& candidate, const Model& reference);
+// The Q-DQ form of a candidate with QOperator nodes, with the scales that its biases were stored
+// for; null for other candidates, which repair and tune change as they are.
+std::unique_ptr<const ModelIndex> with_pairs(const ModelIndex& candidate,
+                                             const ModelIndex& reference);
 
 // Changes scales, weights (to per-channel) and biases of a Q-DQ model, without changing its graph,
 // where that provably lessens the error at the output, and stores weights as the target's kernels
 // need them. If only that storage gains, and only as deployed on this CPU, nothing else is changed.
 // A QOperator model is written in Q-DQ form. Throws Error for a candidate without Q-DQ pairs and
 // quantized weights, and for a quantized reference.
-RepairResult repair(const Model& candidate, const Model& reference, Samples& samples,
+RepairResult repair(const ModelIndex& candidate, const ModelIndex& reference, Samples& samples,
                     const RepairOptions& options);
 
 }  // namespace vernier

@@ -70,7 +70,7 @@ ShippedQuantizers find_shipped(const ModelIndex& candidate, const ModelIndex& re
 // Applies the ranges, weight scales and bias shifts of the choices; everything as shipped stays the
 // same, bit for bit. per_channel and weight rules apply only to weights whose original is known.
 // Weights that become unsigned represent the same numbers.
-Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
+Model write_shipped(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                     const QuantizationChoices& choices);
 
 // Whether the storage turns an int8 weight into uint8: only if its activation is uint8, too.
@@ -79,7 +79,7 @@ bool becomes_unsigned(const ShippedQuantizers& shipped, const ShippedQuantizers:
 
 // Removes the Q-DQ pairs of the tensors that `is_removed` accepts and applies their bounds instead.
 // With all pairs removed, no shipped range clips a tensor, so that ranges can be measured.
-Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
+Model without_quantizers(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                          const std::function<bool(const std::string& tensor)>& is_removed);
 
 // Removes the Q-DQ pairs of these nodes' outputs, also where other nodes only move them, and

@@ -148,12 +148,12 @@ class Tuning {
   }
 
   double cost_of(const PlacedNode& node) const {
-    const ModelIndex index(quantizing_.float_model());
+    const GraphIndex& graph = quantizing_.float_model().main();
     double elements = 0;
     for (const std::size_t weight : node.weights)
-      if (const auto* proto = index.main().constant(quantizing_.plan().weights[weight].name))
+      if (const auto* proto = graph.constant(quantizing_.plan().weights[weight].name))
         elements += static_cast<double>(weight_bytes(*proto)) / 4;
-    const auto shape = index.main().declared_shape(node.output);
+    const auto shape = graph.declared_shape(node.output);
     return tune_cost(options_.cost, elements, node.channels, shape ? &*shape : nullptr);
   }
 

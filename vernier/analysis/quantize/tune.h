@@ -78,15 +78,15 @@ struct TuneShippedOptions {
 
 // The same for an existing Q-DQ model: kept nodes get the reference's weights and lose the
 // quantizers of their outputs; everything else is unchanged. Throws Error like repair().
-TuneResult tune_shipped(const Model& candidate, const Model& reference, Samples& samples,
+TuneResult tune_shipped(const ModelIndex& candidate, const ModelIndex& reference, Samples& samples,
                         const TuneShippedOptions& options);
 
 // An existing Q-DQ model with these nodes in float, otherwise unchanged. Throws Error like
 // repair(), and for a name that has no quantizer.
-Model keep_nodes(const Model& candidate, const Model& reference,
+Model keep_nodes(const ModelIndex& candidate, const ModelIndex& reference,
                  const std::vector<std::string>& nodes);
 // Whether each of these names has a quantizer, as keep_nodes() requires.
-bool can_keep_nodes(const Model& candidate, const Model& reference,
+bool can_keep_nodes(const ModelIndex& candidate, const ModelIndex& reference,
                     const std::vector<std::string>& nodes);
 
 }  // namespace vernier

@@ -41,14 +41,14 @@ double cost_of(const std::string& name, TuneCost cost, const ModelIndex& candida
 
 // A quantized model in Q-DQ form and its quantizers.
 struct Shipped {
-  Shipped(const Model& model, const Model& float_model,
+  Shipped(const ModelIndex& model, const ModelIndex& float_model,
           ShippedWeights weights = ShippedWeights::read)
-      : candidate(with_pairs(model, float_model)),
-        index(candidate),
-        quantizers(find_shipped(index, ModelIndex(float_model), weights)),
+      : pairs(with_pairs(model, float_model)),
+        index(pairs ? *pairs : model),
+        quantizers(find_shipped(index, float_model, weights)),
         nodes(quantized_nodes(index, quantizers)) {}
-  Model candidate;
-  ModelIndex index;
+  std::unique_ptr<const ModelIndex> pairs;
+  const ModelIndex& index;
   ShippedQuantizers quantizers;
   std::vector<std::string> nodes;
 };
@@ -63,24 +63,24 @@ bool has_float_weight(const Shipped& shipped, const ShippedQuantizers::Node& nod
 
 }  // namespace
 
-Model keep_nodes(const Model& candidate, const Model& reference,
+Model keep_nodes(const ModelIndex& candidate, const ModelIndex& reference,
                  const std::vector<std::string>& nodes) {
-  require_float("tune", reference);
+  require_float("tune", reference.model());
   const Shipped shipped(candidate, reference);
   for (const std::string& node : nodes)
     if (std::ranges::find(shipped.nodes, node) == shipped.nodes.end())
       throw Error(
           fmt::format("[tune] --keep '{}': {} has no Q-DQ pair of constant scale at a node or "
                       "input of that name; vernier debug lists the names",
-                      node, candidate.name()));
+                      node, candidate.model().name()));
   for (const auto& node : shipped.quantizers.nodes)
     if (std::ranges::find(nodes, node.name) != nodes.end() && !has_float_weight(shipped, node))
       throw Error(fmt::format("[tune] --keep '{}': its float weight is not in {}", node.name,
-                              reference.name()));
+                              reference.model().name()));
   return keep_in_float(shipped.index, shipped.quantizers, nodes);
 }
 
-bool can_keep_nodes(const Model& candidate, const Model& reference,
+bool can_keep_nodes(const ModelIndex& candidate, const ModelIndex& reference,
                     const std::vector<std::string>& nodes) {
   const Shipped shipped(candidate, reference, ShippedWeights::left);
   return std::ranges::all_of(nodes, [&](const std::string& node) {
@@ -88,16 +88,17 @@ bool can_keep_nodes(const Model& candidate, const Model& reference,
   });
 }
 
-TuneResult tune_shipped(const Model& shipped_model, const Model& reference, Samples& samples,
-                        const TuneShippedOptions& options) {
+TuneResult tune_shipped(const ModelIndex& candidate, const ModelIndex& reference_index,
+                        Samples& samples, const TuneShippedOptions& options) {
+  const Model& reference = reference_index.model();
   require_float("tune", reference);
-  const Shipped shipped(shipped_model, reference);
+  const Shipped shipped(candidate, reference_index);
   const std::vector<std::string>& names = shipped.nodes;
   if (names.empty())
     throw Error(
         fmt::format("[tune] {}: has no Q-DQ pairs of constant scales; of quantized models only "
                     "such can be tuned. A float model is quantized and tuned without --reference",
-                    shipped_model.name()));
+                    candidate.model().name()));
   SharedSamples shared(samples);
   const SampleParts parts = split_samples(samples.size(), true);
   require_choosing("tune", parts, samples);

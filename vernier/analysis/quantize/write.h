@@ -10,7 +10,7 @@
 #include "vernier/analysis/quantize/precision.h"
 #include "vernier/analysis/quantize/ranges.h"
 #include "vernier/analysis/quantize/weights.h"
-#include "vernier/model/model.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
@@ -36,17 +36,17 @@ Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symm
 
 // Quantizes weights only: int8 behind DequantizeLinear. With 4 bits, weights of matrix products are
 // stored in blocks for MatMulNBits, in 8 bits if weight_bits says so.
-Model write_weight_only(const Model& model, const PlacementPlan& plan,
+Model write_weight_only(const ModelIndex& model, const PlacementPlan& plan,
                         const QuantizationChoices& choices);
 
 // Inserts DynamicQuantizeLinear before MatMulInteger and ConvInteger. Placed nodes without an
 // integer operator stay in float.
-Model write_dynamic(const Model& model, const PlacementPlan& plan,
+Model write_dynamic(const ModelIndex& model, const PlacementPlan& plan,
                     const QuantizationChoices& choices);
 
 // Calls one of the above if the precision says so; else inserts Q-DQ pairs at the placed tensors
 // and stores integer weights and int32 biases.
-Model write_quantized(const Model& model, const PlacementPlan& plan,
+Model write_quantized(const ModelIndex& model, const PlacementPlan& plan,
                       const QuantizationChoices& choices);
 
 }  // namespace vernier

@@ -37,13 +37,13 @@ Quantizer quantizer_for(const CalibratedRange& range, const Quantizer& shipped) 
 
 class Writing {
  public:
-  Writing(const Model& candidate, const ShippedQuantizers& shipped,
+  Writing(const ModelIndex& candidate, const ShippedQuantizers& shipped,
           const QuantizationChoices& choices)
-      : source_(candidate),
-        index_(candidate),
+      : source_(candidate.model()),
+        graph_(candidate.main()),
         shipped_(shipped),
         choices_(choices),
-        writer_(candidate.clone()) {}
+        writer_(source_.clone()) {}
 
   Model write() {
     for (const auto& activation : shipped_.activations) write_activation(activation);
@@ -118,8 +118,7 @@ class Writing {
     const std::string stem = dequantize.input(0);
     const Tensor zero = weight.quantizer.zero_point.value_or(
         make_tensor("", DType::i8, weight.quantizer.scale.shape));
-    dequantize.set_input(0,
-                         writer_.add_constant(stem, raise_to_unsigned(*index_.main().value(stem))));
+    dequantize.set_input(0, writer_.add_constant(stem, raise_to_unsigned(*graph_.value(stem))));
     while (dequantize.input_size() < 3) dequantize.add_input("");
     dequantize.set_input(2, writer_.add_constant(stem + "_zero_point", raise_to_unsigned(zero)));
   }
@@ -131,8 +130,8 @@ class Writing {
     if (activation == scales_.end()) return;
     const std::vector<float> weight_scales = to_f32(weight.scale);
     NodeProto& dequantize = writer_.node(node.bias);
-    const GraphIndex& graph = index_.main();
-    const auto stored = graph.value(dequantize.input(0)), scale = graph.value(dequantize.input(1));
+    const auto stored = graph_.value(dequantize.input(0)),
+               scale = graph_.value(dequantize.input(1));
     if (!stored || !scale || stored->dtype != DType::i32) return;
     const std::vector<double> integers = to_f64(*stored), steps = to_f64(*scale);
     std::vector<float> scales(weight_scales.size() == 1 ? 1 : integers.size());
@@ -160,7 +159,7 @@ class Writing {
   }
 
   const Model& source_;
-  ModelIndex index_;
+  const GraphIndex& graph_;
   const ShippedQuantizers& shipped_;
   const QuantizationChoices& choices_;
   GraphWriter writer_;
@@ -221,15 +220,15 @@ std::string moved_from(const GraphIndex& graph, std::string tensor) {
 
 }  // namespace
 
-Model write_shipped(const Model& candidate, const ShippedQuantizers& shipped,
+Model write_shipped(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                     const QuantizationChoices& choices) {
   return Writing(candidate, shipped, choices).write();
 }
 
-Model without_quantizers(const Model& candidate, const ShippedQuantizers& shipped,
+Model without_quantizers(const ModelIndex& candidate, const ShippedQuantizers& shipped,
                          const std::function<bool(const std::string& tensor)>& is_removed) {
-  GraphWriter writer(candidate.clone());
-  remove_quantizers(writer, ModelIndex(candidate).main(), shipped, is_removed);
+  GraphWriter writer(candidate.model().clone());
+  remove_quantizers(writer, candidate.main(), shipped, is_removed);
   return writer.finish();
 }
 

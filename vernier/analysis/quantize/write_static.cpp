@@ -15,8 +15,13 @@ namespace {
 
 class StaticWriter {
  public:
-  StaticWriter(const Model& model, const PlacementPlan& plan, const QuantizationChoices& choices)
-      : source_(model), index_(model), plan_(plan), choices_(choices), writer_(model.clone()) {}
+  StaticWriter(const ModelIndex& index, const PlacementPlan& plan,
+               const QuantizationChoices& choices)
+      : source_(index.model()),
+        index_(index),
+        plan_(plan),
+        choices_(choices),
+        writer_(source_.clone()) {}
 
   Model write() {
     for (const PlacedTensor& tensor : plan_.tensors) write_tensor(tensor);
@@ -202,7 +207,7 @@ class StaticWriter {
   }
 
   const Model& source_;
-  ModelIndex index_;
+  const ModelIndex& index_;
   const PlacementPlan& plan_;
   const QuantizationChoices& choices_;
   GraphWriter writer_;
@@ -227,7 +232,7 @@ Quantizer activation_quantizer(const CalibratedRange& range, int bits, bool symm
   return quantizer;
 }
 
-Model write_quantized(const Model& model, const PlacementPlan& plan,
+Model write_quantized(const ModelIndex& model, const PlacementPlan& plan,
                       const QuantizationChoices& choices) {
   if (choices.precision.dynamic) return write_dynamic(model, plan, choices);
   if (choices.precision.activation_bits == 0) return write_weight_only(model, plan, choices);

@@ -65,13 +65,13 @@ void write_n_bits(GraphWriter& writer, const NodeProto& node, int number, const 
   writer.drop(number);
 }
 
-StoredWeight store(const Model& model, const GraphIndex& graph, const PlacedWeight& weight,
+StoredWeight store(const ModelIndex& index, const PlacedWeight& weight,
                    const QuantizationChoices& choices) {
   WeightOptions options{
       .bits = 8, .storage = choices.storage, .axis = choices.per_channel ? weight.axis : -1};
   if (const auto rule = choices.weight_rules.find(weight.name); rule != choices.weight_rules.end())
     options.rule = rule->second;
-  return quantize_weight(model.view(*graph.constant(weight.name)), options);
+  return quantize_weight(index.model().view(*index.main().constant(weight.name)), options);
 }
 
 // Multiplies an integer product by both scales.
@@ -90,13 +90,14 @@ void write_scaled(GraphWriter& writer, int number, const std::string& integers,
 
 class DynamicWriter {
  public:
-  DynamicWriter(const Model& model, const PlacementPlan& plan, const QuantizationChoices& choices)
-      : model_(model), index_(model), plan_(plan), choices_(choices), writer_(model.clone()) {}
+  DynamicWriter(const ModelIndex& index, const PlacementPlan& plan,
+                const QuantizationChoices& choices)
+      : index_(index), plan_(plan), choices_(choices), writer_(index.model().clone()) {}
 
   Model write() {
     for (const PlacedNode& placed : plan_.nodes) {
       if (placed.weights.size() != 1 || placed.channels == 0) continue;
-      const NodeProto& node = model_.graph().node(placed.node);
+      const NodeProto& node = index_.main().graph().node(placed.node);
       const PlacedWeight& weight = plan_.weights[placed.weights.front()];
       if (placed.op == "Conv") write_conv(node, placed, weight);
       if (const auto matrix = matrix_of(index_.main(), node, weight))
@@ -140,7 +141,7 @@ class DynamicWriter {
   }
 
   void write_conv(const NodeProto& node, const PlacedNode& placed, const PlacedWeight& weight) {
-    StoredWeight stored = store(model_, index_.main(), weight, choices_);
+    StoredWeight stored = store(index_, weight, choices_);
     const Quantized& input = quantized(node.input(0), placed.node);
     const auto [name, zero_point] = constants(weight.name, stored);
     const std::string integers = writer_.fresh_name(placed.output + "_integers");
@@ -171,8 +172,7 @@ class DynamicWriter {
     writer_.drop(placed.node);
   }
 
-  const Model& model_;
-  ModelIndex index_;
+  const ModelIndex& index_;
   const PlacementPlan& plan_;
   const QuantizationChoices& choices_;
   GraphWriter writer_;
@@ -181,21 +181,21 @@ class DynamicWriter {
 
 }  // namespace
 
-Model write_weight_only(const Model& model, const PlacementPlan& plan,
+Model write_weight_only(const ModelIndex& model, const PlacementPlan& plan,
                         const QuantizationChoices& choices) {
-  const ModelIndex index(model);
-  GraphWriter writer(model.clone());
+  const GraphIndex& graph = model.main();
+  GraphWriter writer(model.model().clone());
   std::map<std::pair<std::string, int>, std::string> written;
   for (const PlacedWeight& weight : plan.weights) {
-    const NodeProto& node = model.graph().node(weight.reader.node);
+    const NodeProto& node = graph.graph().node(weight.reader.node);
     if (choices.precision.weight_bits == 4)
-      if (const auto matrix = matrix_of(index.main(), node, weight)) {
+      if (const auto matrix = matrix_of(graph, node, weight)) {
         write_n_bits(writer, node, weight.reader.node, *matrix, weight.name, choices);
         continue;
       }
     std::string& name = written[{weight.name, weight.axis}];
     if (name.empty()) {
-      StoredWeight stored = store(model, index.main(), weight, choices);
+      StoredWeight stored = store(model, weight, choices);
       name = writer.dequantized(weight.reader.node, weight.name, std::move(stored.stored),
                                 stored.quantizer);
     }
@@ -204,7 +204,7 @@ Model write_weight_only(const Model& model, const PlacementPlan& plan,
   return writer.finish();
 }
 
-Model write_dynamic(const Model& model, const PlacementPlan& plan,
+Model write_dynamic(const ModelIndex& model, const PlacementPlan& plan,
                     const QuantizationChoices& choices) {
   return DynamicWriter(model, plan, choices).write();
 }
