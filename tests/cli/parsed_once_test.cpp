@@ -89,12 +89,13 @@ TEST_F(ParsedOnce, a_checkpoint_hashes_the_models_but_does_not_parse_them_again)
               IsSupersetOf({Pair(mnist_int8, 2), Pair(mnist_cnn, 2)}));
 }
 
+// All of debug makes, and so indexes, the same model with switches twice.
 TEST_F(ParsedOnce, commands_index_no_graph_twice) {
   const std::vector<std::vector<std::string>> commands = {
       {"inspect", mnist_int8, "--tensors"},
       {"check", mnist_int8, "--reference", mnist_cnn, "-o", "page.html"},
       {"eval", mnist_int8, "--reference", mnist_cnn, "-o", "page.html"},
-      {"debug", mnist_int8, "--reference", mnist_cnn, "--samples", "2", "-o", "page.html"},
+      {"debug", mnist_int8, "--reference", mnist_cnn, "--quick", "-o", "page.html"},
       {"layers", mnist_int8, "--reference", mnist_cnn, "-o", "page.html"},
       {"diagnose", mnist_int8, mnist_cnn, "--data", mnist_inputs, "-o", "page.html"},
       {"diagnose", mnist + "mnist_vit.onnx", mnist_cnn, "-o", "page.html"},

@@ -77,16 +77,22 @@ class FloatSwitches {
 
   void rewire(const SwitchPoint& point, const std::string& to) {
     if (point.readers.empty()) return rename_reads(model_.graph(), point.tensor, to);
+    const auto readers = index_.main().consumers(point.tensor);
     for (const NodeInput& reader : point.readers) {
-      auto& nodes = *model_.graph().mutable_node();
-      const auto found = std::ranges::find_if(
-          nodes, [&](const NodeProto& node) { return node_label(node) == reader.node; });
-      if (found == nodes.end() || reader.input >= found->input_size() ||
+      const auto known = std::ranges::find_if(
+          readers, [&](const NodeProto* node) { return node_label(*node) == reader.node; });
+      NodeProto* found = known == readers.end() ? nullptr : own_copy(**known);
+      if (!found || reader.input >= found->input_size() ||
           found->input(reader.input) != point.tensor)
         throw Error(fmt::format("[model] {}: input {} of node '{}' is not '{}'", model_.name(),
                                 reader.input, reader.node, point.tensor));
       found->set_input(reader.input, to);
     }
+  }
+
+  // Until place(), nodes are where they are in the original model.
+  NodeProto* own_copy(const NodeProto& node) {
+    return model_.graph().mutable_node(index_.main().position(node));
   }
 
   // Schedules a node to follow `writer`; nullptr for the beginning of the graph.

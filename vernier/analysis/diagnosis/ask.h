@@ -33,6 +33,9 @@ CompareResult compared(const Model& changed, const ComparedModels& models, Sampl
 double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
                const DiagnosisOptions& options, bool exact);
 
+// Whether the remedy gains noticeably: then it is reported, and the place is found.
+bool is_proven(DiagnosisResult& result, Remedy remedy);
+
 // The first error of a check that the other model does not have too; null if none. An error of both
 // models cannot be why they differ.
 const Finding* own_error(const CheckResult& check, const CheckResult* other);

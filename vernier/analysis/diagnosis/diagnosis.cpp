@@ -5,6 +5,7 @@
 
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/model_argument.h"
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 
@@ -53,6 +54,14 @@ CompareResult compared(const Model& changed, const ComparedModels& models, Sampl
 double sqnr_of(const Model& changed, const ComparedModels& models, Samples& samples,
                const DiagnosisOptions& options, bool exact) {
   return worst_db(compared(changed, models, samples, options, exact).outputs);
+}
+
+bool is_proven(DiagnosisResult& result, Remedy remedy) {
+  if (!(remedy.after_db > remedy.before_db + noticeable_db)) return false;
+  answer(result, Question::place) = AnswerKind::bad;
+  answer(result, Question::remedy) = AnswerKind::good;
+  result.remedies.push_back(std::move(remedy));
+  return true;
 }
 
 namespace {

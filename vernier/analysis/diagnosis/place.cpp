@@ -27,20 +27,18 @@ bool has_swapped_weights(DiagnosisResult& result, const LayerRow& row, const Com
       find_swapped_weights(*result.layers, row, *weights, models.reference, models.candidate);
   if (!result.swapped) return false;
   asked(options, Question::remedy);
-  const double before_db = sqnr_of(models.candidate.model(), models, samples, options, false);
-  const double after_db = sqnr_of(with_swapped_weights(models.candidate.model(), *result.swapped),
-                                  models, samples, options, false);
-  if (!(after_db > before_db + noticeable_db)) {
+  const Model& candidate = models.candidate.model();
+  const bool repairs =
+      is_proven(result, {.kind = Remedy::Kind::right_weights,
+                         .subjects = {result.swapped->candidate, result.swapped->other},
+                         .before_db = sqnr_of(candidate, models, samples, options, false),
+                         .after_db = sqnr_of(with_swapped_weights(candidate, *result.swapped),
+                                             models, samples, options, false)});
+  if (repairs)
+    name_cause(result, DiagnosedCause::swapped_weights, result.swapped->candidate);
+  else
     result.swapped.reset();
-    return false;
-  }
-  answer(result, Question::remedy) = AnswerKind::good;
-  name_cause(result, DiagnosedCause::swapped_weights, result.swapped->candidate);
-  result.remedies.push_back({.kind = Remedy::Kind::right_weights,
-                             .subjects = {result.swapped->candidate, result.swapped->other},
-                             .before_db = before_db,
-                             .after_db = after_db});
-  return true;
+  return repairs;
 }
 
 // The worst output's SQNR with the row's layer replaced by the reference's; nullopt if impossible.
@@ -63,7 +61,7 @@ bool is_most_of_missing(double before_db, double after_db, const std::vector<Lim
 }
 
 // Whether the layer's own evidence proves the cause.
-bool is_proven(Cause cause) {
+bool tells_cause(Cause cause) {
   return cause != Cause::precision_loss && cause != Cause::op_implementation &&
          cause != Cause::rounding && cause != Cause::inherited && cause != Cause::unknown;
 }
@@ -137,13 +135,12 @@ void ask_place_in_float(DiagnosisResult& result, const ComparedModels& models, S
           ? sqnr_with_layer(row, models.candidate.model(), *few, options).value_or(std::nan(""))
           : std::nan("");
   const double before_db = sqnr_of(models.candidate.model(), models, *few, options, false);
-  if (!(right_db > before_db + noticeable_db)) return;
-  answer(result, Question::remedy) = AnswerKind::good;
-  result.remedies.push_back({.kind = Remedy::Kind::right_layer,
-                             .subjects = {row.layer},
-                             .before_db = before_db,
-                             .after_db = right_db});
-  if (!is_proven(row.cause) && !is_most_of_missing(before_db, right_db, result.verdict.limits))
+  if (!is_proven(result, {.kind = Remedy::Kind::right_layer,
+                          .subjects = {row.layer},
+                          .before_db = before_db,
+                          .after_db = right_db}))
+    return;
+  if (!tells_cause(row.cause) && !is_most_of_missing(before_db, right_db, result.verdict.limits))
     name_cause(result, DiagnosedCause::unknown);
 }
 
@@ -203,17 +200,13 @@ bool has_transposed_weights(DiagnosisResult& result, const ComparedModels& model
   if (transposed.empty()) return false;
   asked(options, Question::remedy);
   const auto& exact = result.compare->exact_outputs;
-  const double before_db = worst_db(exact.empty() ? result.compare->outputs : exact);
-  const double after_db = sqnr_of(with_transposed_weights(models.candidate, transposed), models,
-                                  samples, options, !exact.empty());
-  if (!(after_db > before_db + noticeable_db)) return false;
-  answer(result, Question::place) = AnswerKind::bad;
-  answer(result, Question::remedy) = AnswerKind::good;
-  name_cause(result, DiagnosedCause::transposed_weight, transposed.front());
-  result.remedies.push_back({.kind = Remedy::Kind::right_axes,
-                             .subjects = std::move(transposed),
-                             .before_db = before_db,
-                             .after_db = after_db});
+  const Model changed = with_transposed_weights(models.candidate, transposed);
+  if (!is_proven(result, {.kind = Remedy::Kind::right_axes,
+                          .subjects = std::move(transposed),
+                          .before_db = worst_db(exact.empty() ? result.compare->outputs : exact),
+                          .after_db = sqnr_of(changed, models, samples, options, !exact.empty())}))
+    return false;
+  name_cause(result, DiagnosedCause::transposed_weight, result.remedies.back().subjects.front());
   return true;
 }
 
@@ -229,13 +222,10 @@ bool is_in_training(DiagnosisResult& result, const ComparedModels& models, Sampl
   const double after_db =
       sqnr_of(in_inference_mode(models.candidate), models, *few, options, false);
   if (!(after_db > before_db + most_of_error_db)) return false;
-  answer(result, Question::place) = AnswerKind::bad;
-  answer(result, Question::remedy) = AnswerKind::good;
-  result.remedies.push_back({.kind = Remedy::Kind::inference,
-                             .subjects = {finding},
-                             .before_db = before_db,
-                             .after_db = after_db});
-  return true;
+  return is_proven(result, {.kind = Remedy::Kind::inference,
+                            .subjects = {finding},
+                            .before_db = before_db,
+                            .after_db = after_db});
 }
 
 bool is_optimizers_fault(DiagnosisResult& result, const ComparedModels& models, Samples& samples,

@@ -191,20 +191,15 @@ bool is_changed_scale(DiagnosisResult& result, const ComparedModels& models, Sam
   if (changed.empty()) return false;
   asked(options, Question::remedy);
   const auto& exact = result.compare->exact_outputs;
-  const double before_db = worst_db(exact.empty() ? result.compare->outputs : exact);
-  const double after_db = sqnr_of(with_former_scales(models.candidate.model(), changed), models,
-                                  samples, options, !exact.empty());
-  if (!(after_db > before_db + noticeable_db)) return false;
-  answer(result, Question::place) = AnswerKind::bad;
-  answer(result, Question::remedy) = AnswerKind::good;
+  const Model restored = with_former_scales(models.candidate.model(), changed);
+  Remedy remedy{.kind = Remedy::Kind::range,
+                .writer = Remedy::Writer::repair,
+                .before_db = worst_db(exact.empty() ? result.compare->outputs : exact),
+                .after_db = sqnr_of(restored, models, samples, options, !exact.empty())};
+  for (const ChangedScale& each : changed) remedy.subjects.push_back(each.tensor);
+  if (!is_proven(result, std::move(remedy))) return false;
   result.changed_scale = changed.front();
   name_cause(result, DiagnosedCause::wrong_range, changed.front().tensor);
-  result.remedies.push_back({.kind = Remedy::Kind::range,
-                             .writer = Remedy::Writer::repair,
-                             .subjects = {},
-                             .before_db = before_db,
-                             .after_db = after_db});
-  for (const ChangedScale& each : changed) result.remedies.back().subjects.push_back(each.tensor);
   return true;
 }
 

@@ -112,14 +112,11 @@ bool are_swapped(DiagnosisResult& result, const ComparedModels& models, Samples&
     auto remedy = swapping.find(inputs, Remedy::Kind::swap_inputs);
     if (!remedy) remedy = swapping.find(outputs, Remedy::Kind::swap_outputs);
     if (!remedy) return false;
-    answer(result, Question::place) = AnswerKind::bad;
-    answer(result, Question::remedy) = AnswerKind::good;
     name_cause(result,
                remedy->kind == Remedy::Kind::swap_inputs ? DiagnosedCause::swapped_inputs
                                                          : DiagnosedCause::swapped_outputs,
                remedy->subjects.front());
-    result.remedies.push_back(*std::move(remedy));
-    return true;
+    return is_proven(result, *std::move(remedy));
   } catch (const Stopped&) {
     throw;
   } catch (const Error&) {

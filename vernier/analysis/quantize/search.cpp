@@ -247,9 +247,7 @@ class Search {
         trials.push_back({tensor, std::move(range)});
     };
     add(result_.choices.ranges.at(tensor));
-    for (const RangeRule rule :
-         {RangeRule::minmax, RangeRule::p99999, RangeRule::p9999, RangeRule::mse})
-      add(range_of(tensor, rule));
+    for (const RangeRule rule : usual_rules) add(range_of(tensor, rule));
     for (const double factor : {1.1, 0.9, 0.8, 0.7, 0.6, 0.5})
       add(scaled(tensor, range_of(tensor, RangeRule::minmax), factor));
   }

@@ -2,6 +2,7 @@
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
+#include <set>
 
 #include "vernier/analysis/quantize/repair.h"
 #include "vernier/analysis/quantize/shipped.h"
@@ -16,8 +17,9 @@ namespace {
 std::vector<std::string> quantized_nodes(const ModelIndex& candidate,
                                          const ShippedQuantizers& shipped) {
   std::vector<std::string> names;
+  std::set<std::string> known;
   const auto add = [&](const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (known.insert(name).second) names.push_back(name);
   };
   for (const auto& activation : shipped.activations)
     for (const std::string& tensor : activation.tensors) add(owner_of(candidate, tensor));

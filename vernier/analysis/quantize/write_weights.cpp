@@ -6,22 +6,12 @@
 #include "vernier/model/index.h"
 #include "vernier/model/make_node.h"
 #include "vernier/tensor/convert.h"
+#include "vernier/tensor/permute.h"
 
 namespace vernier {
 namespace {
 
 constexpr const char* microsoft = "com.microsoft";
-
-Tensor transposed(const TensorView& matrix) {
-  const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];
-  const std::vector<float> values = to_f32(matrix);
-  Tensor result = make_tensor(std::string(matrix.name), DType::f32, {columns, rows});
-  const auto out = elements<float>(result);
-  for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t column = 0; column < columns; ++column)
-      out[column * rows + row] = values[row * columns + column];
-  return result;
-}
 
 // The weight of a matrix product as [K, N]; nullopt for other nodes and forms.
 std::optional<Tensor> matrix_of(const GraphIndex& graph, const NodeProto& node,
@@ -34,7 +24,8 @@ std::optional<Tensor> matrix_of(const GraphIndex& graph, const NodeProto& node,
     return std::nullopt;
   std::optional<Tensor> value = graph.value(weight.name);
   if (!value || value->shape.size() != 2) return std::nullopt;
-  if (gemm && attribute_int(node, "transB", 0) != 0) return transposed(*value);
+  if (gemm && attribute_int(node, "transB", 0) != 0)
+    return permute_axes(convert(*value, DType::f32), std::vector{1, 0});
   return value;
 }
 
