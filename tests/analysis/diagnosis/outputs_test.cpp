@@ -87,9 +87,9 @@ TEST(UnfitRange, is_named_with_what_a_fitting_one_gains) {
     DiagnosisResult result{.cause = DiagnosedCause::quantized_nodes, .subject = "MatMul"};
     result.compare = CompareResult();
     result.compare->evidence.real_inputs = true;
-    result.compare->evidence.weights =
-        compare_weights_of(ModelIndex(reference), ModelIndex(candidate));
-    name_unfit_range(result, {.reference = &reference, .candidate = candidate}, samples, {});
+    const ModelIndex expected(reference), found(candidate);
+    result.compare->evidence.weights = compare_weights_of(expected, found);
+    name_unfit_range(result, {.reference = &expected, .candidate = found}, samples, {});
     return result;
   };
   EXPECT_EQ(diagnosed().cause, DiagnosedCause::quantized_nodes);

@@ -21,7 +21,7 @@ TEST(LayersReference, of_an_onnx_model_every_tensor_is_a_layer_and_outputs_are_k
   EXPECT_EQ(reference.layers.front().name, "/stem/Conv_output_0");
   EXPECT_FALSE(reference.layers.front().is_output);
   EXPECT_EQ(reference.layers.back(), (Layer{.name = "logits", .is_output = true}));
-  EXPECT_TRUE(reference.model);
+  EXPECT_TRUE(reference.index);
 }
 
 TEST(LayersReference, weights_that_a_node_hands_on_are_no_layers) {
@@ -52,7 +52,7 @@ TEST_F(TorchReference, leaves_have_types_and_those_that_are_not_seen_are_told) {
   EXPECT_THAT(warning_texts(reference.warnings),
               ElementsAre("not compared, it passes its input on unchanged: layer1.0.down"));
   EXPECT_NE(reference.truth, nullptr);
-  EXPECT_FALSE(reference.model);
+  EXPECT_FALSE(reference.index);
 }
 
 const CandidateTensor& named(const std::vector<CandidateTensor>& tensors, const std::string& name) {
