@@ -6,11 +6,13 @@
 #include "tests/analysis/check/checking.h"
 #include "tests/failure.h"
 #include "tests/fixture.h"
+#include "tests/injected_faults.h"
 #include "vernier/version.h"
 
 namespace vernier {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -121,6 +123,18 @@ TEST(ConsistencyCheck, a_quantized_model_on_random_inputs_is_only_noted) {
       check(fixture("mnist/mnist_cnn.int8.onnx"), {.reference = fixture("mnist/mnist_cnn.onnx")})
           .findings;
   for (const Finding& finding : found) EXPECT_EQ(finding.severity, Severity::note);
+}
+
+TEST(ConsistencyCheck, a_quantized_model_that_differs_is_to_be_compared_on_inputs_of_its_own) {
+  Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  ASSERT_TRUE(roll_weight(reference));
+  const Findings found = compare_with(Model::load(fixture("mnist/mnist_cnn.int8.onnx")), reference);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].severity, Severity::note);
+  EXPECT_THAT(evidence_text(found[0]),
+              AllOf(HasSubstr("on random sample 0 it has "), HasSubstr(" dB, expected ")));
+  EXPECT_EQ(remedy_text(found[0]),
+            "Compare on inputs like those of its calibration, with --input-data.");
 }
 
 TEST(ConsistencyCheck, a_recording_needs_its_inputs) {
