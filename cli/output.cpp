@@ -24,6 +24,7 @@
 #include "vernier/report/markdown.h"
 #include "vernier/report/rows.h"
 #include "vernier/report/terminal.h"
+#include "vernier/report/warning.h"
 #include "vernier/tensor/atomic_file.h"
 #include "vernier/utf8.h"
 
@@ -233,5 +234,7 @@ void print_message(const std::string& message) {
 void print_warnings(std::span<const std::string> warnings) {
   for (const std::string& warning : warnings) print_message("warning: " + warning);
 }
+
+void print_warnings(std::span<const Warning> warnings) { print_warnings(warning_texts(warnings)); }
 
 }  // namespace vernier::cli

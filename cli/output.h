@@ -9,6 +9,7 @@
 
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/report/document.h"
+#include "vernier/warning.h"
 
 namespace vernier::cli {
 
@@ -77,5 +78,6 @@ void print_message(const std::string& text);
 
 // Prints each warning as "warning: ...".
 void print_warnings(std::span<const std::string> warnings);
+void print_warnings(std::span<const Warning> warnings);
 
 }  // namespace vernier::cli

@@ -15,6 +15,7 @@
 #include "vernier/analysis/task/evaluate.h"
 #include "vernier/analysis/task/score_files.h"
 #include "vernier/error.h"
+#include "vernier/report/finding.h"
 #include "vernier/report/warning.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/version.h"

@@ -5,6 +5,7 @@
 #include "tests/data/small_images.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
+#include "vernier/report/warning.h"
 
 namespace vernier {
 namespace {
@@ -60,8 +61,8 @@ TEST(DatasetSpec, preprocessing_is_described_in_its_order) {
 TEST(DatasetSpec, each_kind_of_example_that_was_left_out_is_told) {
   EXPECT_TRUE(dataset_warnings({.selected = 3, .used = 3}).empty());
   EXPECT_EQ(
-      dataset_warnings(
-          {.selected = 5, .unreadable = 1, .without_label = 2, .problems = {"a.png: empty"}}),
+      warning_texts(dataset_warnings(
+          {.selected = 5, .unreadable = 1, .without_label = 2, .problems = {"a.png: empty"}})),
       (std::vector<std::string>{
           "[dataset] 1 of 5 examples left out: their images cannot be read",
           "[dataset] 2 of 5 examples left out: they have no label; the first: a.png: empty"}));

@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
+#include "vernier/report/warning.h"
 #include "vernier/tensor/convert.h"
 #include "vernier/tensor/npy.h"
 #include "vernier/tensor/permute.h"
@@ -55,7 +56,7 @@ TEST_F(NpzBatchesTest, a_static_batch_takes_its_rows_and_warns_of_the_rest) {
       npz_batches(write_npz(folder_ / "a.npz", {ramp("x", {5, 3})}), std::vector{batch_of_two});
   EXPECT_EQ(batches.samples->size(), 2);
   EXPECT_THAT(batches.samples->sample(1), ElementsAre(ramp("x", {2, 3}, 6)));
-  EXPECT_THAT(batches.warnings,
+  EXPECT_THAT(warning_texts(batches.warnings),
               ElementsAre(HasSubstr("the last 1 of 5 rows of 'x' do not fill a batch of 2")));
 }
 
@@ -93,20 +94,21 @@ TEST_F(NpzBatchesTest, inputs_come_in_the_order_of_the_model) {
 TEST_F(NpzBatchesTest, another_dtype_is_cast_with_a_warning) {
   const auto path = write_npz(folder_ / "a.npz", {convert(ramp("x", {4, 3}), DType::f64)});
   const auto batches = npz_batches(path, std::vector{dynamic});
-  EXPECT_THAT(batches.warnings, ElementsAre(HasSubstr("'x' is float64, the model takes float32")));
+  EXPECT_THAT(warning_texts(batches.warnings),
+              ElementsAre(HasSubstr("'x' is float64, the model takes float32")));
   EXPECT_THAT(batches.samples->sample(1), ElementsAre(ramp("x", {1, 3}, 3)));
 }
 
 TEST_F(NpzBatchesTest, an_array_that_is_no_input_is_ignored_with_a_warning) {
   const auto path = write_npz(folder_ / "a.npz", {ramp("x", {4, 3}), ramp("label", {7})});
-  EXPECT_THAT(npz_batches(path, std::vector{dynamic}).warnings,
+  EXPECT_THAT(warning_texts(npz_batches(path, std::vector{dynamic}).warnings),
               ElementsAre(HasSubstr("'label' is no input of the model")));
 }
 
 TEST_F(NpzBatchesTest, arrays_without_names_that_are_left_over_are_told_together) {
   const auto path =
       write_npz(folder_ / "a.npz", {ramp("arr_0", {4, 3}), ramp("arr_1", {4}), ramp("arr_2", {4})});
-  EXPECT_THAT(npz_batches(path, std::vector{dynamic}).warnings,
+  EXPECT_THAT(warning_texts(npz_batches(path, std::vector{dynamic}).warnings),
               ElementsAre(HasSubstr("of 3 arrays without names the model's inputs take the first "
                                     "1; the rest is ignored")));
 }
@@ -174,7 +176,7 @@ TEST_F(NpzBatchesTest, an_image_that_fits_only_in_the_other_layout_is_permuted) 
   const TensorSpec first = {"x", DType::f32, {{2, ""}, {3, ""}, {4, ""}, {-1, "w"}}};
   const auto in_first = write_npz(folder_ / "first.npz", {ramp("x", {4, 3, 4, 5})});
   const auto batches = npz_batches(in_first, std::vector{last});
-  EXPECT_THAT(batches.warnings,
+  EXPECT_THAT(warning_texts(batches.warnings),
               ElementsAre(HasSubstr("rows of 'x' have shape [3,4,5], the model takes [h,5,3]; "
                                     "their axes are permuted")));
   EXPECT_THAT(batches.samples->sample(1),

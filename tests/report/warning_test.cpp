@@ -5,9 +5,30 @@
 namespace vernier {
 namespace {
 
-TEST(WarningReport, a_sentence_from_below_is_shown_as_it_is) {
-  EXPECT_EQ(warning_texts(reported({"[npz] a.npz: cast"})),
-            std::vector<std::string>{"[npz] a.npz: cast"});
+TEST(WarningReport, a_sentence_of_a_runtime_is_shown_as_it_is) {
+  EXPECT_EQ(warning_texts(reported({"traced in training mode"})),
+            std::vector<std::string>{"traced in training mode"});
+}
+
+TEST(WarningReport, what_a_file_of_inputs_holds_besides_is_told_with_the_file) {
+  EXPECT_EQ(warning_text({.kind = WarningKind::cast_array,
+                          .subject = "x",
+                          .other = "a.npz",
+                          .more = {"float64", "float32"}}),
+            "[npz] a.npz: 'x' is float64, the model takes float32; cast");
+  EXPECT_EQ(warning_text({.kind = WarningKind::leftover_rows,
+                          .subject = "x",
+                          .other = "a.npz",
+                          .value = 1,
+                          .limit = 12345678,
+                          .more = {"2"}}),
+            "[npz] a.npz: the last 1 of 12345678 rows of 'x' do not fill a batch of 2; left out");
+  EXPECT_EQ(
+      warning_text({.kind = WarningKind::unnamed_arrays, .other = "a.npz", .value = 3, .limit = 1}),
+      "[npz] a.npz: of 3 arrays without names the model's inputs take the first 1; the rest is "
+      "ignored");
+  EXPECT_EQ(warning_text({WarningKind::unused_array, "y", "a.npz"}),
+            "[npz] a.npz: 'y' is no input of the model; ignored");
 }
 
 TEST(WarningReport, outputs_in_another_order_are_told_in_both_orders) {

@@ -103,18 +103,18 @@ LoaderOptions loader_options(const DatasetSpec& spec, const std::filesystem::pat
   return options;
 }
 
-std::vector<std::string> dataset_warnings(const DatasetReport& report) {
-  std::vector<std::string> warnings;
-  const auto add = [&](std::int64_t count, std::string_view reason) {
+std::vector<Warning> dataset_warnings(const DatasetReport& report) {
+  std::vector<Warning> warnings;
+  const auto add = [&](std::int64_t count, WarningKind kind) {
     if (count > 0)
-      warnings.push_back(
-          fmt::format("[dataset] {} of {} examples left out: {}", count, report.selected, reason));
+      warnings.push_back({.kind = kind,
+                          .value = static_cast<double>(count),
+                          .limit = static_cast<double>(report.selected)});
   };
-  add(report.unreadable, "their images cannot be read");
-  add(report.without_label, "they have no label");
-  add(report.unknown_labels, "the model does not have their label");
-  if (!report.problems.empty() && !warnings.empty())
-    warnings.back() += "; the first: " + report.problems[0];
+  add(report.unreadable, WarningKind::unreadable_images);
+  add(report.without_label, WarningKind::without_label);
+  add(report.unknown_labels, WarningKind::unknown_labels);
+  if (!report.problems.empty() && !warnings.empty()) warnings.back().other = report.problems[0];
   return warnings;
 }
 

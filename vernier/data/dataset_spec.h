@@ -9,6 +9,7 @@
 
 #include "vernier/data/dataset.h"
 #include "vernier/data/loader.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 
@@ -54,7 +55,7 @@ LoaderOptions loader_options(const DatasetSpec& spec, const std::filesystem::pat
                              Needs needs = Needs::nothing,
                              const std::vector<std::string>& classes = {});
 
-// One sentence for each kind of example that was left out.
-std::vector<std::string> dataset_warnings(const DatasetReport& report);
+// One for each kind of example that was left out; the last has the first problem.
+std::vector<Warning> dataset_warnings(const DatasetReport& report);
 
 }  // namespace vernier

@@ -200,27 +200,31 @@ void require_same_count(const SampleArchive& archive, std::span<const BatchPlan>
           archive.subject(), plans[0].input.name, plans[0].samples, plan.input.name, plan.samples));
 }
 
-std::vector<std::string> warnings_of(const SampleArchive& archive,
-                                     std::span<const BatchPlan> plans) {
-  std::vector<std::string> warnings;
+std::vector<Warning> warnings_of(const SampleArchive& archive, std::span<const BatchPlan> plans) {
+  const std::string& file = archive.subject();
+  std::vector<Warning> warnings;
   for (const BatchPlan& plan : plans) {
     const std::string& name = plan.input.name;
-    const DType dtype = archive.row(plan.array, 0).dtype;
-    if (dtype != plan.input.dtype)
-      warnings.push_back(fmt::format("[npz] {}: '{}' is {}, the model takes {}; cast",
-                                     archive.subject(), name, dtype_name(dtype),
-                                     dtype_name(plan.input.dtype)));
+    const SampleArchive::Row row = archive.row(plan.array, 0);
+    if (row.dtype != plan.input.dtype)
+      warnings.push_back({.kind = WarningKind::cast_array,
+                          .subject = name,
+                          .other = file,
+                          .more = {std::string(dtype_name(row.dtype)),
+                                   std::string(dtype_name(plan.input.dtype))}});
     if (!plan.permutation.empty())
-      warnings.push_back(fmt::format(
-          "[npz] {}: rows of '{}' have shape {}, the model takes {}; their axes are permuted",
-          archive.subject(), name, format_shape(archive.row(plan.array, 0).shape),
-          format_shape(row_dims(plan))));
-    const std::int64_t rest = archive.rows(plan.array) % plan.batch;
-    if (rest != 0)
-      warnings.push_back(
-          fmt::format("[npz] {}: the last {} of {} rows of '{}' do not fill a batch "
-                      "of {}; left out",
-                      archive.subject(), rest, archive.rows(plan.array), name, plan.batch));
+      warnings.push_back({.kind = WarningKind::permuted_rows,
+                          .subject = name,
+                          .other = file,
+                          .more = {format_shape(row.shape), format_shape(row_dims(plan))}});
+    const std::int64_t rows = archive.rows(plan.array);
+    if (rows % plan.batch != 0)
+      warnings.push_back({.kind = WarningKind::leftover_rows,
+                          .subject = name,
+                          .other = file,
+                          .value = static_cast<double>(rows % plan.batch),
+                          .limit = static_cast<double>(rows),
+                          .more = {std::to_string(plan.batch)}});
   }
   std::vector<std::string> others;
   for (const std::string& name : archive.names())
@@ -228,15 +232,14 @@ std::vector<std::string> warnings_of(const SampleArchive& archive,
       others.push_back(name);
   // Unnamed extra arrays are for example the labels that a PyTorch loader returns with each sample.
   if (!others.empty() && are_numbered(archive.names())) {
-    warnings.push_back(
-        fmt::format("[npz] {}: of {} arrays without names the model's inputs take the first {}; "
-                    "the rest is ignored",
-                    archive.subject(), archive.names().size(), plans.size()));
+    warnings.push_back({.kind = WarningKind::unnamed_arrays,
+                        .other = file,
+                        .value = static_cast<double>(archive.names().size()),
+                        .limit = static_cast<double>(plans.size())});
     return warnings;
   }
   for (const std::string& name : others)
-    warnings.push_back(
-        fmt::format("[npz] {}: '{}' is no input of the model; ignored", archive.subject(), name));
+    warnings.push_back({WarningKind::unused_array, name, file});
   return warnings;
 }
 
@@ -254,7 +257,7 @@ NpzBatches npz_batches(const std::filesystem::path& path, std::span<const Tensor
                                  shapes.contains(input.name)));
   }
   require_same_count(archive, plans);
-  std::vector<std::string> warnings = warnings_of(archive, plans);
+  std::vector<Warning> warnings = warnings_of(archive, plans);
   const std::int64_t count = plans.empty() ? 0 : plans[0].samples;
   return {std::make_unique<NpzSamples>(std::move(archive), std::move(plans), count),
           std::move(warnings)};

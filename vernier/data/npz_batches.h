@@ -9,12 +9,13 @@
 
 #include "vernier/data/samples.h"
 #include "vernier/tensor/tensor.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 
 struct NpzBatches {
   std::unique_ptr<Samples> samples;
-  std::vector<std::string> warnings;  // casts, permuted axes, leftover rows, unused arrays
+  std::vector<Warning> warnings;  // casts, permuted axes, leftover rows, unused arrays
 };
 
 // Samples from an .npz or a folder of .npz files with one array per input, or from an .npy for a

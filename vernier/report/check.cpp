@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/report/evidence.h"
+#include "vernier/report/finding.h"
 #include "vernier/report/json.h"
 #include "vernier/report/number.h"
 #include "vernier/report/verdict.h"
@@ -32,7 +33,7 @@ Panel finding_panel(const CheckSubject& subject, const Finding& finding) {
   Panel panel{fmt::format("{}: {}", severity_name(finding.severity), finding.id), {}};
   const auto add = [&](const Occurrence& found) {
     panel.facts.emplace_back(subject_text(subject, found),
-                             Cell{found.evidence, tone_of(finding.severity)});
+                             Cell{evidence_text(found), tone_of(finding.severity)});
   };
   add(finding);
   const auto shown = std::min<std::size_t>(finding.more.size(), std::max(subject.top - 1, 0));
@@ -40,7 +41,7 @@ Panel finding_panel(const CheckSubject& subject, const Finding& finding) {
   if (shown < finding.more.size())
     panel.facts.emplace_back(fmt::format("and {} more", finding.more.size() - shown),
                              Cell{"JSON lists them all", Tone::faint});
-  panel.facts.emplace_back("remedy", finding.remedy);
+  panel.facts.emplace_back("remedy", remedy_text(finding));
   return panel;
 }
 
@@ -53,13 +54,13 @@ std::string counts_text(const CheckResult& result) {
 Json occurrence_json(const Occurrence& found) {
   return {
       {"subject", {{"kind", subject_kind_name(found.subject.kind)}, {"name", found.subject.name}}},
-      {"evidence", found.evidence}};
+      {"evidence", evidence_text(found)}};
 }
 
 Json finding_json(const Finding& finding) {
   Json json = {{"id", finding.id}, {"severity", severity_name(finding.severity)}};
   json.update(occurrence_json(finding));
-  json["remedy"] = finding.remedy;
+  json["remedy"] = remedy_text(finding);
   json["more"] = json_list<Json>(finding.more, occurrence_json);
   return json;
 }

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "vernier/analysis/check/check.h"
-#include "vernier/analysis/check/explanations.h"
 #include "vernier/report/envelope.h"
+#include "vernier/report/explanations.h"
 
 namespace vernier {
 

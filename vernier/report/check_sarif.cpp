@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "vernier/analysis/check/finding_kinds.h"
 #include "vernier/report/check.h"
+#include "vernier/report/finding.h"
 #include "vernier/report/json.h"
 #include "vernier/utf8.h"
 
@@ -17,18 +19,16 @@ Json text(std::string_view sentence) { return {{"text", printable(sentence)}}; }
 
 // SARIF's levels have the names of our severities.
 Json rule(const Explanation& entry) {
+  const FindingKind& kind = finding_kind(entry.id);
   return {{"id", std::string(entry.id)},
           {"shortDescription", text(entry.title)},
           {"fullDescription", text(std::string(entry.what) + " " + std::string(entry.why))},
           {"help", text(entry.remedy)},
-          {"defaultConfiguration", {{"level", severity_name(entry.severity)}}},
-          {"properties", {{"group", check_group_name(entry.group)}}}};
+          {"defaultConfiguration", {{"level", severity_name(kind.severity)}}},
+          {"properties", {{"group", check_group_name(kind.group)}}}};
 }
 
-std::size_t rule_index(std::string_view id) {
-  const auto all = explanations();
-  return std::ranges::find(all, id, &Explanation::id) - all.begin();
-}
+std::size_t rule_index(std::string_view id) { return &finding_kind(id) - finding_kinds().data(); }
 
 // A file's name as a relative URI.
 std::string uri(const std::string& file) {
@@ -55,7 +55,7 @@ Json result_json(const CheckSubject& subject, const Finding& finding, const Occu
   return {{"ruleId", finding.id},
           {"ruleIndex", rule_index(finding.id)},
           {"level", severity_name(finding.severity)},
-          {"message", text(where + found.evidence + ". " + finding.remedy)},
+          {"message", text(where + evidence_text(found) + ". " + remedy_text(finding))},
           {"locations", Json::array({location(subject, found)})}};
 }
 

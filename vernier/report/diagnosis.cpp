@@ -6,13 +6,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "vernier/analysis/check/explanations.h"
 #include "vernier/analysis/compare/output_failures.h"
 #include "vernier/json.h"
 #include "vernier/report/check.h"
 #include "vernier/report/compare.h"
 #include "vernier/report/debug.h"
 #include "vernier/report/evidence.h"
+#include "vernier/report/explanations.h"
 #include "vernier/report/layers.h"
 #include "vernier/report/number.h"
 #include "vernier/report/runtime_loss.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "vernier/analysis/check/explanations.h"
 #include "vernier/report/command_line.h"
 #include "vernier/report/diagnosis.h"
 #include "vernier/report/evidence.h"
+#include "vernier/report/explanations.h"
 #include "vernier/report/layers.h"
 #include "vernier/report/number.h"
 #include "vernier/report/runtime_loss.h"

@@ -34,6 +34,12 @@ std::string axes_text(const Warning& warning, const char* what) {
       warning.subject, warning.more.at(0), warning.more.at(1), what);
 }
 
+std::string left_out_text(const Warning& warning, const char* why) {
+  return fmt::format("[dataset] {:.0f} of {:.0f} examples left out: {}{}", warning.value,
+                     warning.limit, why,
+                     warning.other.empty() ? "" : "; the first: " + warning.other);
+}
+
 std::string synthetic_text(const char* what) {
   return fmt::format(
       "calibrated and measured on synthetic inputs, {}: how good the model is on real "
@@ -53,6 +59,34 @@ std::string warning_text(const Warning& warning) {
   const auto& [kind, subject, other, value, limit, more] = warning;
   switch (kind) {
     case WarningKind::reported: return subject;
+    case WarningKind::cast_array:
+      return fmt::format("[npz] {}: '{}' is {}, the model takes {}; cast", other, subject,
+                         more.at(0), more.at(1));
+    case WarningKind::permuted_rows:
+      return fmt::format(
+          "[npz] {}: rows of '{}' have shape {}, the model takes {}; their axes are permuted",
+          other, subject, more.at(0), more.at(1));
+    case WarningKind::leftover_rows:
+      return fmt::format(
+          "[npz] {}: the last {:.0f} of {:.0f} rows of '{}' do not fill a batch of {}; left out",
+          other, value, limit, subject, more.at(0));
+    case WarningKind::leftover_runs:
+      return fmt::format(
+          "[inputs] {}: the last {:.0f} of {:.0f} runs do not fill a sequence of {} steps; left "
+          "out",
+          other, value, limit, more.at(0));
+    case WarningKind::unnamed_arrays:
+      return fmt::format(
+          "[npz] {}: of {:.0f} arrays without names the model's inputs take the first {:.0f}; the "
+          "rest is ignored",
+          other, value, limit);
+    case WarningKind::unused_array:
+      return fmt::format("[npz] {}: '{}' is no input of the model; ignored", other, subject);
+    case WarningKind::unreadable_images:
+      return left_out_text(warning, "their images cannot be read");
+    case WarningKind::without_label: return left_out_text(warning, "they have no label");
+    case WarningKind::unknown_labels:
+      return left_out_text(warning, "the model does not have their label");
     case WarningKind::unbound_input:
       return fmt::format(
           "input '{}' is only in the candidate, which is fed what is drawn for it; --set {}=VALUE "

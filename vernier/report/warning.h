@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "vernier/analysis/decoding/cache_faults.h"
-#include "vernier/analysis/warning.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

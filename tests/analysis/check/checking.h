@@ -9,6 +9,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/check/check.h"
 #include "vernier/model/index.h"
+#include "vernier/report/finding.h"
 
 namespace vernier {
 
@@ -46,12 +47,12 @@ inline std::string told(const Findings& findings, const std::string& id) {
   const Findings found = only(findings, id);
   if (found.empty()) return "none";
   if (found.size() > 1) return "several";
-  return found[0].subject.name + ": " + found[0].evidence;
+  return found[0].subject.name + ": " + evidence_text(found[0]);
 }
 
 // For the messages of failed tests.
 inline void PrintTo(const Finding& finding, std::ostream* out) {
-  *out << finding.id << " " << finding.subject.name << ": " << finding.evidence;
+  *out << finding.id << " " << finding.subject.name << ": " << evidence_text(finding);
 }
 
 inline Tensor f32(const std::string& name, Shape shape, const std::vector<float>& values) {

@@ -6,11 +6,13 @@
 #include "tests/analysis/check/checking.h"
 #include "tests/failure.h"
 #include "tests/fixture.h"
+#include "tests/injected_faults.h"
 #include "vernier/version.h"
 
 namespace vernier {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -43,7 +45,7 @@ TEST(ConsistencyCheck, a_difference_is_told_with_its_output_and_sample) {
   const Findings found = compare_with(clipped(0, 1e30F), clipped(0.002F, 1e30F));
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found[0].subject.name, "y");
-  EXPECT_EQ(found[0].evidence,
+  EXPECT_EQ(evidence_text(found[0]),
             "on random sample 0 it differs by up to 0.002 from the reference, allowed 0.001");
   EXPECT_EQ(found[0].severity, Severity::error);
   EXPECT_THAT(compare_with(clipped(0, 1e30F), clipped(0.002F, 1e30F), 0.01), IsEmpty());
@@ -70,9 +72,9 @@ TEST(ConsistencyCheck, a_difference_that_only_ones_show_is_found) {
                          .model();
   const Findings found = compare_with(threshold, zero);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_THAT(found[0].evidence, HasSubstr("on ones it differs by up to 1"));
+  EXPECT_THAT(evidence_text(found[0]), HasSubstr("on ones it differs by up to 1"));
   ASSERT_EQ(found[0].more.size(), 1u);
-  EXPECT_THAT(found[0].more[0].evidence, HasSubstr("on large values"));
+  EXPECT_THAT(evidence_text(found[0].more[0]), HasSubstr("on large values"));
 }
 
 TEST(ConsistencyCheck, other_shapes_are_a_difference) {
@@ -82,7 +84,7 @@ TEST(ConsistencyCheck, other_shapes_are_a_difference) {
                          .node("Reshape", {"x", "shape"}, {"y"})
                          .output("y", DType::f32, {{-1, ""}})
                          .model();
-  EXPECT_THAT(compare_with(flat, clipped(0, 1e30F))[0].evidence,
+  EXPECT_THAT(evidence_text(compare_with(flat, clipped(0, 1e30F))[0]),
               HasSubstr("it has the shape [4], the reference's is [1,4]"));
 }
 
@@ -121,6 +123,18 @@ TEST(ConsistencyCheck, a_quantized_model_on_random_inputs_is_only_noted) {
       check(fixture("mnist/mnist_cnn.int8.onnx"), {.reference = fixture("mnist/mnist_cnn.onnx")})
           .findings;
   for (const Finding& finding : found) EXPECT_EQ(finding.severity, Severity::note);
+}
+
+TEST(ConsistencyCheck, a_quantized_model_that_differs_is_to_be_compared_on_inputs_of_its_own) {
+  Model reference = Model::load(fixture("mnist/mnist_cnn.onnx"));
+  ASSERT_TRUE(roll_weight(reference));
+  const Findings found = compare_with(Model::load(fixture("mnist/mnist_cnn.int8.onnx")), reference);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].severity, Severity::note);
+  EXPECT_THAT(evidence_text(found[0]),
+              AllOf(HasSubstr("on random sample 0 it has "), HasSubstr(" dB, expected ")));
+  EXPECT_EQ(remedy_text(found[0]),
+            "Compare on inputs like those of its calibration, with --input-data.");
 }
 
 TEST(ConsistencyCheck, a_recording_needs_its_inputs) {

@@ -159,7 +159,7 @@ TEST(DynamicAxes, rows_that_share_a_scale_by_design_are_only_noted) {
   const Findings found = only(check_saved(model), "mixed-batch");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].severity, Severity::note);
-  EXPECT_THAT(found[0].evidence, HasSubstr("takes its scales from the whole batch"));
+  EXPECT_THAT(evidence_text(found[0]), HasSubstr("takes its scales from the whole batch"));
 }
 
 // ONNX Runtime fuses this into a kernel that reads as many scales as there are columns.

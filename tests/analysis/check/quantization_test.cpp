@@ -72,10 +72,11 @@ TEST(QuantizationCheck, a_second_quantizer_right_behind_the_first_is_found) {
 }
 
 TEST(QuantizationCheck, scales_that_are_no_scales_are_found) {
-  EXPECT_EQ(only(quantization(pair(0).model()), "degenerate-scale")[0].evidence, "its scale is 0");
-  EXPECT_EQ(only(quantization(pair(-1).model()), "degenerate-scale")[0].evidence,
+  EXPECT_EQ(evidence_text(only(quantization(pair(0).model()), "degenerate-scale")[0]),
+            "its scale is 0");
+  EXPECT_EQ(evidence_text(only(quantization(pair(-1).model()), "degenerate-scale")[0]),
             "its scale is -1");
-  EXPECT_EQ(only(quantization(pair(1e-40F).model()), "degenerate-scale")[0].evidence,
+  EXPECT_EQ(evidence_text(only(quantization(pair(1e-40F).model()), "degenerate-scale")[0]),
             "its scale is the subnormal number 9.99995e-41");
   EXPECT_EQ(only(quantization(pair(NAN).model()), "degenerate-scale").size(), 2u);
   EXPECT_THAT(quantization(pair(2e-38F).model()), IsEmpty());
@@ -97,7 +98,7 @@ TEST(QuantizationCheck, zero_points_have_to_fit) {
   vernier_onnx::TensorProto& zero = *builder.graph().mutable_initializer(1);
   zero.clear_raw_data();
   zero.add_int32_data(300);
-  EXPECT_EQ(only(quantization(builder.model()), "zero-point-range")[0].evidence,
+  EXPECT_EQ(evidence_text(only(quantization(builder.model()), "zero-point-range")[0]),
             "its zero point 300 does not fit into uint8");
   for (const int fits : {255, -1, -128}) {  // readers take the lowest bits
     zero.set_int32_data(0, fits);

@@ -68,27 +68,28 @@ TEST(Runs, a_file_that_is_no_model_is_unreadable) {
 TEST(Runs, an_operator_that_came_later_names_its_opset) {
   const Finding found = first(check_saved(one("Gelu").model(17)), "unknown-operator");
   EXPECT_EQ(found.subject, (Subject{SubjectKind::node, "node_1"}));
-  EXPECT_EQ(found.evidence, "Gelu came with opset 20, the model imports 17");
-  EXPECT_EQ(found.remedy, "Export with opset 20 or newer.");
+  EXPECT_EQ(evidence_text(found), "Gelu came with opset 20, the model imports 17");
+  EXPECT_EQ(remedy_text(found), "Export with opset 20 or newer.");
   EXPECT_THAT(check_saved(one("Gelu").model(20, 9)), IsEmpty());
 }
 
 TEST(Runs, an_operator_that_was_removed_names_what_replaces_it) {
   const Finding found = first(check_saved(one("Upsample").model(13)), "unknown-operator");
-  EXPECT_EQ(found.evidence, "Upsample was removed in opset 10, the model imports 13");
-  EXPECT_EQ(found.remedy, "Use Resize instead, or opset 9.");
+  EXPECT_EQ(evidence_text(found), "Upsample was removed in opset 10, the model imports 13");
+  EXPECT_EQ(remedy_text(found), "Use Resize instead, or opset 9.");
 }
 
 TEST(Runs, an_operator_that_never_was_names_the_closest_one) {
   const Finding found = first(check_saved(one("LeakyReLU6").model()), "unknown-operator");
-  EXPECT_EQ(found.evidence, "ONNX has no operator LeakyReLU6");
-  EXPECT_EQ(found.remedy, "The closest operator is LeakyRelu: was that meant?");
+  EXPECT_EQ(evidence_text(found), "ONNX has no operator LeakyReLU6");
+  EXPECT_EQ(remedy_text(found), "The closest operator is LeakyRelu: was that meant?");
 }
 
 TEST(Runs, custom_domains_are_named) {
   const Model model(foreign("Fancy", "org.example"), {});
   const Finding found = first(check_saved(model), "custom-operator");
-  EXPECT_EQ(found.evidence, "Fancy is of domain 'org.example', which ONNX Runtime does not have");
+  EXPECT_EQ(evidence_text(found),
+            "Fancy is of domain 'org.example', which ONNX Runtime does not have");
 }
 
 TEST(Runs, a_local_function_is_no_custom_operator) {
@@ -110,7 +111,7 @@ TEST(Runs, operators_of_onnx_runtime_alone_are_a_note) {
   const Model model(foreign("QuickGelu", "com.microsoft"), {});
   const Finding found = first(check_saved(model), "contrib-operator");
   EXPECT_EQ(found.severity, Severity::note);
-  EXPECT_EQ(found.evidence, "QuickGelu is of domain com.microsoft");
+  EXPECT_EQ(evidence_text(found), "QuickGelu is of domain com.microsoft");
 }
 
 TEST(Runs, an_operator_that_a_known_domain_does_not_have_is_named) {
@@ -128,7 +129,7 @@ TEST(Runs, what_onnx_runtime_refuses_is_told_with_the_node) {
                           .model();
   const Finding found = first(check_saved(model), "refused-model");
   EXPECT_EQ(found.subject.name, "node_1");
-  EXPECT_THAT(found.evidence, HasSubstr("bound to different types"));
+  EXPECT_THAT(evidence_text(found), HasSubstr("bound to different types"));
 }
 
 // y = x reshaped to 5 rows, which no input has.

@@ -79,7 +79,7 @@ TEST(Structure, whole_chains_of_nodes_without_effect_are_found) {
   const Findings found = structure(model);
   EXPECT_THAT(ids_of(found), ElementsAre("unused-node", "unused-node", "unused-node"));
   EXPECT_EQ(found[0].subject.name, "node_2");
-  EXPECT_EQ(found[0].evidence, "no output depends on this Abs");
+  EXPECT_EQ(evidence_text(found[0]), "no output depends on this Abs");
 }
 
 // As onnxruntime's float16 converter appends Casts of inputs.

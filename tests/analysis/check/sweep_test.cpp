@@ -6,6 +6,7 @@
 #include <set>
 
 #include "vernier/analysis/check/check.h"
+#include "vernier/report/finding.h"
 
 namespace vernier {
 namespace {
@@ -27,7 +28,7 @@ TEST(CheckSweep, every_model_can_be_checked_whatever_is_in_it) {
     if (number++ % step != 0) continue;
     try {
       for (const Finding& finding : check(model, {.runtime = {.threads = 1}}).findings)
-        EXPECT_FALSE(finding.evidence.empty() || finding.remedy.empty()) << finding.id;
+        EXPECT_FALSE(evidence_text(finding).empty() || remedy_text(finding).empty()) << finding.id;
     } catch (const std::exception& error) {
       failed.push_back(model.string() + ": " + error.what());
     }

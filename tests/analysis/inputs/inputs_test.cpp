@@ -6,6 +6,7 @@
 #include "tests/arrays.h"
 #include "tests/temporary_directory.h"
 #include "vernier/error.h"
+#include "vernier/report/warning.h"
 #include "vernier/tensor/convert.h"
 
 namespace vernier {
@@ -123,7 +124,8 @@ TEST(Inputs, a_sequence_takes_as_many_runs_as_it_has_steps) {
   const InputTarget target{.inputs = inputs, .io = {.feedback = {{"next", "state"}}, .steps = 3}};
   const Inputs all = make_inputs(target, spec);
   EXPECT_EQ(all.samples->size(), 6);
-  EXPECT_THAT(all.warnings, ElementsAre(HasSubstr("the last 1 of 7 runs do not fill a sequence")));
+  EXPECT_THAT(warning_texts(all.warnings),
+              ElementsAre(HasSubstr("the last 1 of 7 runs do not fill a sequence")));
   EXPECT_EQ(all.samples->sample(0)[1], ramp("state", {1}));
   spec.sample_index = 1;
   const Inputs second = make_inputs(target, spec);

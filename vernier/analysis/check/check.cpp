@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/check/finding_kinds.h"
 #include "vernier/analysis/check/groups.h"
 #include "vernier/analysis/evidence/evidence.h"
 #include "vernier/data/random.h"
@@ -27,9 +27,9 @@ bool is_wanted(const CheckOptions& options, std::string_view id) {
 
 void require_ids(const CheckOptions& options) {
   for (const auto* ids : {&options.only, &options.disable})
-    for (const std::string& id : *ids) explanation(id);
-  if (std::ranges::none_of(explanations(),
-                           [&](const Explanation& entry) { return is_wanted(options, entry.id); }))
+    for (const std::string& id : *ids) finding_kind(id);
+  if (std::ranges::none_of(finding_kinds(),
+                           [&](const FindingKind& kind) { return is_wanted(options, kind.id); }))
     throw Error("[check] --disable leaves out every finding of --only; leave one of them in");
 }
 
@@ -45,8 +45,8 @@ void require_onnx(const std::filesystem::path& path) {
 
 // Whether any finding of the group is wanted.
 bool wants(const CheckOptions& options, CheckGroup group) {
-  return std::ranges::any_of(explanations(), [&](const Explanation& entry) {
-    return entry.group == group && is_wanted(options, entry.id);
+  return std::ranges::any_of(finding_kinds(), [&](const FindingKind& kind) {
+    return kind.group == group && is_wanted(options, kind.id);
   });
 }
 
@@ -131,7 +131,7 @@ Findings check_model(const ModelIndex& index, const CheckOptions& options) {
 
 Findings unreadable(const std::filesystem::path& path) {
   if (auto oversized = check_file_size(path)) return {*std::move(oversized)};
-  return {make_finding("unreadable-file", {}, "the file is damaged, or not an ONNX model")};
+  return {make_finding("unreadable-file", {}, {StatementKind::damaged_file})};
 }
 
 std::shared_ptr<const ModelIndex> load_reference(const std::filesystem::path& path) {
@@ -172,9 +172,9 @@ std::optional<WeightEvidence> compare_weights(const ModelIndex& index,
   }
 }
 
-// Sorts errors first, then by the order of explanations().
+// Sorts errors first, then by the order of finding_kinds().
 std::pair<int, std::ptrdiff_t> rank(const Finding& finding) {
-  return {-static_cast<int>(finding.severity), &explanation(finding.id) - explanations().data()};
+  return {-static_cast<int>(finding.severity), &finding_kind(finding.id) - finding_kinds().data()};
 }
 
 // What a finding leaves undecided, which is neither a failure for that reason nor a pass.

@@ -41,14 +41,14 @@ struct CheckOptions {
 };
 
 struct CheckResult {
-  Findings findings;  // errors, warnings, notes; each in the order of explanations()
+  Findings findings;  // errors, warnings, notes; each in the order of finding_kinds()
   std::optional<WeightEvidence> weights;  // compared with the reference's
   Verdict verdict;  // fails on errors, on warnings if strict, and on other weights
   std::int64_t count(Severity severity) const;
   bool operator==(const CheckResult&) const = default;
 };
 
-// Checks an ONNX file for everything that explanations() lists. Defects of the file are findings;
+// Checks an ONNX file for everything that finding_kinds() lists. Defects of the file are findings;
 // throws Error for a missing file, unknown ids, and an unusable reference or samples.
 CheckResult check(const std::filesystem::path& model, const CheckOptions& options = {});
 

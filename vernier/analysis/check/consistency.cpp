@@ -50,10 +50,10 @@ Sample changed(const Runs& runs, const Change& change) {
   return sample;
 }
 
-std::vector<std::pair<std::string, Sample>> constant_samples(const Runs& runs) {
-  return {{"zeros", changed(runs, [](double, bool) { return 0.0; })},
-          {"ones", changed(runs, [](double, bool) { return 1.0; })},
-          {"large values", changed(runs, [](double number, bool is_float) {
+std::vector<std::pair<StatementKind, Sample>> constant_samples(const Runs& runs) {
+  return {{StatementKind::zeros, changed(runs, [](double, bool) { return 0.0; })},
+          {StatementKind::ones, changed(runs, [](double, bool) { return 1.0; })},
+          {StatementKind::large_values, changed(runs, [](double number, bool is_float) {
              return is_float ? number * large : number;
            })}};
 }
@@ -72,29 +72,26 @@ std::int64_t candidate_nonfinite(const PairResult& pair) {
   return pair.similarity.candidate_nan + pair.similarity.candidate_inf;
 }
 
-// How the outputs of a pair differ; empty if they agree. If the reference itself is not finite,
+// How the outputs of a pair differ; none if they agree. If the reference itself is not finite,
 // nothing can be concluded.
-std::string difference(const PairResult& pair, Precision precision, double tolerance) {
-  if (pair.status == PairStatus::only_in_candidate || is_empty(pair)) return "";
-  if (pair.status == PairStatus::only_in_reference) return "is missing, the reference has it";
+Statement difference(const PairResult& pair, Precision precision, double tolerance) {
+  if (pair.status == PairStatus::only_in_candidate || is_empty(pair)) return {};
+  if (pair.status == PairStatus::only_in_reference) return {StatementKind::missing_output};
   if (pair.reference_shape != pair.candidate_shape)
-    return fmt::format("has the shape {}, the reference's is {}",
-                       format_shape(pair.candidate_shape), format_shape(pair.reference_shape));
-  if (reference_nonfinite(pair) > 0) return "";
-  if (candidate_nonfinite(pair) > 0) return "holds NaN or infinity, the reference does not";
+    return {StatementKind::other_shape, {pair.candidate_shape, pair.reference_shape}};
+  if (reference_nonfinite(pair) > 0) return {};
+  if (candidate_nonfinite(pair) > 0) return {StatementKind::nonfinite_output};
   if (precision != Precision::fp32) {
     const std::vector<Failure> failures =
         judge_pairs({&pair, 1}, "output", default_limits(precision));
-    return failures.empty() ? ""
-                            : fmt::format("has {:.1f} dB, expected {:g}", failures[0].value,
-                                          failures[0].limit->value);
+    if (failures.empty()) return {};
+    return {StatementKind::low_sqnr, {failures[0].value, failures[0].limit->value}};
   }
   const double max_abs_diff = worst(pair, "max_abs_diff", Better::lower);
   const double relative_l2 = worst(pair, "relative_l2", Better::lower);
   if (max_abs_diff <= tolerance || relative_l2 <= relative_tolerance * (tolerance / 1e-3))
-    return "";
-  return fmt::format("differs by up to {:.3g} from the reference, allowed {:g}", max_abs_diff,
-                     tolerance);
+    return {};
+  return {StatementKind::large_difference, {max_abs_diff, tolerance}};
 }
 
 // The reference runs in a process of its own if the model does.
@@ -121,24 +118,24 @@ class Consistency {
 
   Findings check(const Model& model) {
     if (options_.samples) {
-      add("given samples", *options_.samples(model), true);
+      add({StatementKind::given_samples}, *options_.samples(model), true);
     } else {
       if (model_format(options_.reference) == ModelFormat::recorded)
         throw Error(
             fmt::format("[check] {}: recorded outputs belong to the inputs that they were recorded "
                         "with; pass these with --input-data",
                         options_.reference.string()));
-      for (std::size_t i = 0; i < runs_.samples.size(); ++i)
-        add_sample(fmt::format("random sample {}", i), runs_.samples[i], true);
+      for (std::int64_t i = 0; i < std::ssize(runs_.samples); ++i)
+        add_sample({StatementKind::random_sample, {i}}, runs_.samples[i], true);
       // A mask of zeros is not a valid input of a decoder.
       if (precision_ == Precision::fp32 && !find_decoder(model, {}))
-        for (const auto& [name, sample] : constant_samples(runs_)) add_constant(name, sample);
+        for (const auto& [kind, sample] : constant_samples(runs_)) add_constant({kind}, sample);
     }
     return std::move(findings_);
   }
 
  private:
-  void add_constant(const std::string& name, const Sample& sample) {
+  void add_constant(const Statement& name, const Sample& sample) {
     try {
       add_sample(name, sample, false);
     } catch (const Error&) {
@@ -150,33 +147,33 @@ class Consistency {
   Finding tempered(Finding finding) const {
     if (precision_ != Precision::int8) return finding;
     finding.severity = Severity::note;
-    finding.remedy = "Compare on inputs like those of its calibration, with --input-data.";
+    finding.remedy = {StatementKind::calibration_inputs};
     return finding;
   }
 
-  void add_sample(const std::string& name, const Sample& sample, bool finite) {
+  void add_sample(const Statement& name, const Sample& sample, bool finite) {
     OneSample samples(sample);
     add(name, samples, finite);
   }
 
   // The reference is expected to be finite on these samples: if it is not, that is a finding.
-  void add_nonfinite(const std::string& name, const PairResult& pair) {
+  void add_nonfinite(const Statement& name, const PairResult& pair) {
     if (pair.status != PairStatus::compared || reference_nonfinite(pair) == 0) return;
     findings_.push_back(
         make_finding("nonfinite-reference", {SubjectKind::tensor, pair.name},
-                     fmt::format("on {} the reference holds {} NaN or infinities, the model {}",
-                                 name, reference_nonfinite(pair), candidate_nonfinite(pair))));
+                     {StatementKind::nonfinite_reference,
+                      {name, reference_nonfinite(pair), candidate_nonfinite(pair)}}));
     if (options_.samples) findings_.back().severity = Severity::error;
   }
 
-  void add(const std::string& name, Samples& samples, bool finite) {
+  void add(const Statement& name, Samples& samples, bool finite) {
     const CompareResult result = compare(*reference_, *runs_.runner, samples, compare_);
     for (const PairResult& pair : result.outputs) {
       if (finite) add_nonfinite(name, pair);
-      const std::string found = difference(pair, precision_, options_.tolerance);
-      if (found.empty()) continue;
+      const Statement found = difference(pair, precision_, options_.tolerance);
+      if (found.kind == StatementKind::none) continue;
       Finding finding = make_finding("output-differs", {SubjectKind::tensor, pair.name},
-                                     fmt::format("on {} it {}", name, found));
+                                     {StatementKind::output_differs, {name, found}});
       findings_.push_back(options_.samples ? std::move(finding) : tempered(std::move(finding)));
     }
   }

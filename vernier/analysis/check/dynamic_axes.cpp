@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace {
 // The node that freezes an axis at the size with which it was traced.
 struct FrozenNode {
   Subject subject;
-  std::string reason;  // " in Reshape '/Reshape', whose shape is the constant [1,16]"
+  Statement reason = {};  // constant_shape or constant_input; none if not known
 };
 
 // How many nodes are searched for a cause.
@@ -32,18 +31,16 @@ std::optional<Shape> constant_target(const GraphIndex& graph, const NodeProto& n
   return numbers ? std::optional(as_shape(*numbers)) : std::nullopt;
 }
 
-// Why a node that failed is itself the cause; empty if it may not be.
-std::string own_reason(const GraphIndex& graph, const NodeProto& node) {
+// Why a node that failed is itself the cause; none if it may not be.
+Statement own_reason(const GraphIndex& graph, const NodeProto& node) {
   if (const auto target = constant_target(graph, node))
-    return fmt::format(" in {} '{}', whose shape is the constant {}", node.op_type(),
-                       node_label(node), format_shape(*target));
+    return {StatementKind::constant_shape, {node.op_type(), node_label(node), *target}};
   for (const std::string& input : node.input()) {
     const auto shape = graph.constant(input) ? graph.declared_shape(input) : std::nullopt;
     if (shape && checked_element_count(*shape).value_or(0) > 1)
-      return fmt::format(" in {} '{}', which takes the constant '{}' of shape {}", node.op_type(),
-                         node_label(node), input, format_shape(*shape));
+      return {StatementKind::constant_input, {node.op_type(), node_label(node), input, *shape}};
   }
-  return "";
+  return {};
 }
 
 // The nearest Reshape or Expand before the node whose constant shape begins with `size`.
@@ -66,14 +63,13 @@ FrozenNode find_frozen_node(const ModelIndex& index, const std::string& error, s
   const FoundNode failed = find_failed_node(index, error);
   FrozenNode frozen{.subject = subject_of_error(index, error)};
   if (failed.node) frozen.reason = own_reason(*failed.graph, *failed.node);
-  const bool is_cause =
-      !frozen.reason.empty() && !is_op(*failed.node, "Gemm") && !is_op(*failed.node, "MatMul");
+  const bool is_cause = frozen.reason.kind != StatementKind::none && !is_op(*failed.node, "Gemm") &&
+                        !is_op(*failed.node, "MatMul");
   if (failed.node && !is_cause)
     if (const NodeProto* cause = frozen_before(*failed.graph, failed.node, size)) {
       frozen.subject = node_subject(*failed.graph, *cause);
       frozen.reason = own_reason(*failed.graph, *cause);
     }
-  if (frozen.reason.empty()) frozen.reason = ": " + error;
   return frozen;
 }
 
@@ -83,7 +79,7 @@ FrozenNode find_frozen_node_before(const ModelIndex& index, const std::string& o
   const GraphIndex& graph = index.main();
   const NodeProto* cause = frozen_before(graph, graph.producer(output), size);
   if (!cause) return {.subject = {SubjectKind::tensor, output}};
-  return {.subject = node_subject(graph, *cause), .reason = ":" + own_reason(graph, *cause)};
+  return {.subject = node_subject(graph, *cause), .reason = own_reason(graph, *cause)};
 }
 
 std::vector<std::int64_t> base_sizes(std::span<const DynamicAxis> axes, const Sample& sample) {
@@ -172,9 +168,10 @@ class DeclaredAxes {
     const auto together = [&](std::int64_t size) { return runs_with_others(index, size); };
     if (taken > 0 || std::ranges::any_of(sizes, together)) return {};
     const FrozenNode node = find_frozen_node(index_, error, base_[index]);
-    return {make_finding("frozen-axis", node.subject,
-                         fmt::format("'{}' is declared dynamic, but size {} fails{}",
-                                     axes_[index].name, sizes.front(), node.reason))};
+    Statement evidence{StatementKind::frozen_axis, {axes_[index].name, sizes.front(), node.reason}};
+    if (node.reason.kind == StatementKind::none)
+      evidence = {StatementKind::failing_axis, {axes_[index].name, sizes.front(), error}};
+    return {make_finding("frozen-axis", node.subject, std::move(evidence))};
   }
 
   bool joins_samples(std::size_t index) const { return axes_[index].is_batch && base_[index] == 1; }
@@ -248,11 +245,13 @@ class DeclaredAxes {
         if (declared.shape[i].symbol == symbol && output->shape[i] != size &&
             follows_at_first(declared.name, i, base_[index])) {
           const FrozenNode node = find_frozen_node_before(index_, declared.name, base_[index]);
-          return make_finding(
-              "frozen-axis", node.subject,
-              fmt::format("with '{}' of {}, output '{}' has the shape {} and is declared {}{}",
-                          symbol, size, declared.name, format_shape(output->shape),
-                          format_shape(declared.shape), node.reason));
+          Statement evidence{StatementKind::frozen_output,
+                             {symbol, size, declared.name, output->shape, declared.shape}};
+          if (node.reason.kind != StatementKind::none) {
+            evidence.kind = StatementKind::frozen_output_node;
+            evidence.values.emplace_back(node.reason);
+          }
+          return make_finding("frozen-axis", node.subject, std::move(evidence));
         }
     }
     return std::nullopt;
@@ -267,11 +266,12 @@ class DeclaredAxes {
 
   Findings mixed_rows(const DynamicAxis& axis, const std::vector<Sample>& singles,
                       const std::vector<Tensor>& together) {
-    for (std::size_t row = 0; row < singles.size(); ++row) {
+    const std::int64_t rows = std::ssize(singles);
+    for (std::int64_t row = 0; row < rows; ++row) {
       const Trial alone = try_run(runner_, singles[row]);
       if (!alone.outputs) return {};
       for (std::size_t i = 0; i < together.size(); ++i)
-        if (auto finding = mixed_row(axis, row, singles.size(), (*alone.outputs)[i], together[i]))
+        if (auto finding = mixed_row(axis, row, rows, (*alone.outputs)[i], together[i]))
           return {quantizes_dynamically(index_) ? by_design(*std::move(finding)) : *finding};
     }
     return {};
@@ -279,25 +279,22 @@ class DeclaredAxes {
 
   static Finding by_design(Finding finding) {
     finding.severity = Severity::note;
-    finding.evidence += "; dynamic quantization takes its scales from the whole batch";
-    finding.remedy = "Evaluate with the batch that is deployed.";
+    finding.evidence.kind = StatementKind::mixed_scales;
+    finding.remedy = {StatementKind::deployed_batch};
     return finding;
   }
 
-  static std::optional<Finding> mixed_row(const DynamicAxis& axis, std::size_t row,
-                                          std::size_t rows, const Tensor& alone,
+  static std::optional<Finding> mixed_row(const DynamicAxis& axis, std::int64_t row,
+                                          std::int64_t rows, const Tensor& alone,
                                           const Tensor& together) {
     if (alone.shape.empty() || together.shape.size() != alone.shape.size()) return std::nullopt;
-    const auto count = static_cast<std::int64_t>(rows);
-    if (together.shape[0] != alone.shape[0] * count || alone.size() == 0) return std::nullopt;
-    const Tensor slice = slice_axis(together, 0, static_cast<std::int64_t>(row), count);
+    if (together.shape[0] != alone.shape[0] * rows || alone.size() == 0) return std::nullopt;
+    const Tensor slice = slice_axis(together, 0, row, rows);
     if (slice.shape != alone.shape) return std::nullopt;
     const double sqnr_db = similarity(alone, slice).sqnr_db;
     if (sqnr_db >= same_rows_db || std::isnan(sqnr_db)) return std::nullopt;
     return make_finding("mixed-batch", {SubjectKind::tensor, alone.name},
-                        fmt::format("with '{}' of {}, row {} of the output is only {:.1f} dB from "
-                                    "what its sample gives alone",
-                                    axis.name, rows, row, sqnr_db));
+                        {StatementKind::mixed_rows, {axis.name, rows, row, sqnr_db}});
   }
 
   const ModelIndex& index_;

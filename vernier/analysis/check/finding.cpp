@@ -1,11 +1,9 @@
 #include "vernier/analysis/check/finding.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
-#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/check/finding_kinds.h"
 
 namespace vernier {
 
@@ -27,13 +25,8 @@ std::string_view subject_kind_name(SubjectKind kind) {
   return "";
 }
 
-Finding make_finding(std::string_view id, Subject subject, std::string evidence) {
-  const Explanation& text = explanation(id);
-  return {{std::move(subject), std::move(evidence)},
-          std::string(id),
-          text.severity,
-          std::string(text.remedy),
-          {}};
+Finding make_finding(std::string_view id, Subject subject, Statement evidence) {
+  return {{std::move(subject), std::move(evidence)}, std::string(id), finding_kind(id).severity};
 }
 
 void append(Findings& findings, Findings more) {
@@ -54,10 +47,6 @@ Findings grouped(Findings findings) {
       same->more.push_back(std::move(finding));
   }
   return groups;
-}
-
-std::string counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace vernier

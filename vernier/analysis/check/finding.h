@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "vernier/analysis/check/statement.h"
 
 namespace vernier {
 
@@ -21,32 +22,29 @@ struct Subject {
   bool operator==(const Subject&) const = default;
 };
 
-// Where something was found, and one sentence of evidence.
+// Where something was found, and what shows it.
 struct Occurrence {
   Subject subject;
-  std::string evidence;
+  Statement evidence;
   bool operator==(const Occurrence&) const = default;
 };
 
 struct Finding : Occurrence {
-  std::string id;  // an entry of explanations()
+  std::string id;  // one of finding_kinds()
   Severity severity = Severity::warning;
-  std::string remedy;            // one sentence
+  Statement remedy = {};         // none: that of its explanation
   std::vector<Occurrence> more;  // of the same id, severity and remedy
   bool operator==(const Finding&) const = default;
 };
 
 using Findings = std::vector<Finding>;
 
-// A finding with the severity and remedy of the explanation of `id`.
-Finding make_finding(std::string_view id, Subject subject, std::string evidence);
+// A finding with the severity of its kind.
+Finding make_finding(std::string_view id, Subject subject, Statement evidence);
 
 void append(Findings& findings, Findings more);
 
 // Merges findings of the same id, severity and remedy: the first keeps the others in `more`.
 Findings grouped(Findings findings);
-
-// "3 nodes", "1 node".
-std::string counted(std::int64_t count, std::string_view noun);
 
 }  // namespace vernier

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -87,9 +86,8 @@ Findings try_fixed_batch(const ModelIndex& index, const Runs& runs, const CheckO
   if (!alone.outputs || !together.outputs || !doubles(*alone.outputs, *together.outputs)) return {};
   const TensorSpec& input = inputs[axis->places[0].input];
   const std::int64_t size = input.shape[0].size;
-  return {make_finding(
-      "fixed-batch", {SubjectKind::tensor, input.name},
-      fmt::format("its batch is declared as {}, and the graph runs with {} too", size, 2 * size))};
+  return {make_finding("fixed-batch", {SubjectKind::tensor, input.name},
+                       {StatementKind::fixed_batch, {size, 2 * size}})};
 }
 
 // Axis 1 of ids [batch, length] and of features [batch, length, size], if all have the same size.
@@ -121,8 +119,7 @@ Findings try_fixed_sequence(const ModelIndex& index, const Runs& runs,
   const Trial trial = try_run(*runner, draw_inputs(runs, runner->inputs(), shapes, 0));
   if (!trial.outputs) return {};
   return {make_finding("fixed-sequence", {SubjectKind::tensor, input.name},
-                       fmt::format("its length is declared as {}, and the graph runs with {} too",
-                                   length, length / 2))};
+                       {StatementKind::fixed_sequence, {length, length / 2}})};
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "vernier/analysis/check/groups.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@ namespace {
 
 struct NonFiniteTensor {
   std::string tensor;
-  std::string what;  // "NaN" or "infinity"
+  StatementKind what;  // nan, infinity or nan_or_infinity
 };
 
 void widen_range(std::map<std::string, RealRange>& ranges, const std::string& name,
@@ -37,8 +36,8 @@ struct TensorObserver {
     if (!is_float(tensor.dtype)) return;
     const TensorStatistics statistics = tensor_statistics(tensor);
     if (statistics.finite() > 0) widen_range(observed.ranges, name, statistics);
-    if (statistics.nan > 0 && !first_nan) first_nan = {name, "NaN"};
-    if (statistics.inf() > 0 && !first_inf) first_inf = {name, "infinity"};
+    if (statistics.nan > 0 && !first_nan) first_nan = {name, StatementKind::nan};
+    if (statistics.inf() > 0 && !first_inf) first_inf = {name, StatementKind::infinity};
   }
 };
 
@@ -52,18 +51,22 @@ Findings judge(const ModelIndex& index, const Runs& runs, const TensorObserver& 
   const bool reaches_output = output != runs.outputs.end();
   std::optional<NonFiniteTensor> origin = seen.first_nan;
   if (reaches_output && !origin) origin = seen.first_inf;
-  if (!origin && reaches_output) origin = NonFiniteTensor{output->name, "NaN or infinity"};
+  if (!origin && reaches_output) origin = {output->name, StatementKind::nan_or_infinity};
   if (!origin) return {};
   const FoundTensor* writer = index.tensor(origin->tensor);
-  std::string evidence = fmt::format("{} first appears in '{}'", origin->what, origin->tensor);
-  if (writer) evidence += fmt::format(", written by {}", writer->node->op_type());
-  evidence += reaches_output ? fmt::format(", and output '{}' holds it", output->name)
-                             : ", and no output holds it";
-  Finding finding = make_finding("nonfinite-value",
-                                 writer ? node_subject(*writer->graph, *writer->node)
-                                        : Subject{SubjectKind::tensor, origin->tensor},
-                                 evidence);
-  if (!reaches_output) finding.severity = Severity::warning;
+  Statement written_by;
+  if (writer) written_by = {StatementKind::written_by, {writer->node->op_type()}};
+  Finding finding = make_finding(
+      "nonfinite-value",
+      writer ? node_subject(*writer->graph, *writer->node)
+             : Subject{SubjectKind::tensor, origin->tensor},
+      {StatementKind::nonfinite_inside, {Statement{origin->what}, origin->tensor, written_by}});
+  if (!reaches_output) {
+    finding.severity = Severity::warning;
+  } else {
+    finding.evidence.kind = StatementKind::nonfinite_in_output;
+    finding.evidence.values.emplace_back(output->name);
+  }
   return {finding};
 }
 
@@ -98,7 +101,7 @@ Findings float64_findings(const GraphIndex& graph) {
   for (const auto& input : graph.graph().input())
     if (!graph.owner() && is_f64(graph, input.name()) && !graph.initializer(input.name()))
       findings.push_back(
-          make_finding("float64", tensor_subject(graph, input.name()), "this input is float64"));
+          make_finding("float64", tensor_subject(graph, input.name()), {StatementKind::f64_input}));
   for (const NodeProto& node : graph.graph().node()) {
     if (!writes_f64(graph, node) || is_constant(graph, node)) continue;
     ++count;
@@ -109,11 +112,10 @@ Findings float64_findings(const GraphIndex& graph) {
     });
     if (begins)
       findings.push_back(make_finding("float64", node_subject(graph, node),
-                                      fmt::format("this {} gives float64", node.op_type())));
+                                      {StatementKind::f64_node, {node.op_type()}}));
   }
-  if (count > 1)
-    for (Finding& finding : findings)
-      finding.evidence += fmt::format("; {} nodes of the graph compute in it", count);
+  const Statement how_far = count > 1 ? Statement{StatementKind::f64_nodes, {count}} : Statement{};
+  for (Finding& finding : findings) finding.evidence.values.emplace_back(how_far);
   return findings;
 }
 
@@ -141,20 +143,20 @@ bool all_readers_widen(const GraphIndex& graph, const NodeProto& node, DType nar
 Findings round_trip(const GraphIndex& graph, const NodeProto& cast) {
   if (!narrows(graph, cast) || cast.output_size() != 1) return {};
   const DType narrow = *cast_type(cast);
-  const auto finding = [&](const std::string& around) {
-    return Findings{make_finding(
-        "cast-round-trip", node_subject(graph, cast),
-        fmt::format("'{}' goes from {} to {} and back{}", input_name(cast, 0),
-                    dtype_name(*graph.dtype(cast.input(0))), dtype_name(narrow), around))};
+  const auto finding = [&](const Statement& around) {
+    return Findings{
+        make_finding("cast-round-trip", node_subject(graph, cast),
+                     {StatementKind::cast_round_trip,
+                      {input_name(cast, 0), *graph.dtype(cast.input(0)), narrow, around}})};
   };
-  if (all_readers_widen(graph, cast, narrow)) return finding("");
+  if (all_readers_widen(graph, cast, narrow)) return finding({});
   const auto readers = graph.consumers(cast.output(0));
   if (readers.size() != 1 || graph.is_output(cast.output(0))) return {};
   const NodeProto& op = *readers.front();
   if (op.output_size() != 1 || !all_readers_widen(graph, op, narrow)) return {};
   for (const std::string& input : op.input())
     if (input != cast.output(0) && !input.empty() && !graph.constant(input)) return {};
-  return finding(fmt::format(" around {} '{}'", op.op_type(), node_label(op)));
+  return finding({StatementKind::around_node, {op.op_type(), node_label(op)}});
 }
 
 // ---- BatchNormalization behind Conv
@@ -168,7 +170,7 @@ Findings unfolded(const GraphIndex& graph, const NodeProto& node) {
     if (!graph.constant(input_name(node, i))) return {};
   if (!graph.constant(input_name(*before, 1))) return {};
   return {make_finding("unfolded-batchnorm", node_subject(graph, node),
-                       fmt::format("it follows {} '{}'", before->op_type(), node_label(*before)))};
+                       {StatementKind::follows_node, {before->op_type(), node_label(*before)}})};
 }
 
 // ---- epsilons
@@ -182,9 +184,8 @@ Findings attribute_epsilon(const GraphIndex& graph, const NodeProto& node) {
   const auto dtype = graph.dtype(input_name(node, 0));
   if (!epsilon || !dtype || !is_one_of(node, normalisations)) return {};
   if (epsilon->f() > vanishing_below(*dtype)) return {};
-  return {
-      make_finding("vanishing-epsilon", node_subject(graph, node),
-                   fmt::format("its epsilon {:g} is 0 in {}", epsilon->f(), dtype_name(*dtype)))};
+  return {make_finding("vanishing-epsilon", node_subject(graph, node),
+                       {StatementKind::epsilon_vanishes, {epsilon->f(), *dtype}})};
 }
 
 bool guards_division(const GraphIndex& graph, const NodeProto& add) {
@@ -205,9 +206,8 @@ Findings added_epsilon(const GraphIndex& graph, const NodeProto& node) {
     const bool cast = producer && is_op(*producer, "Cast");
     const auto number = graph.number(cast ? input_name(*producer, 0) : input);
     if (number && *number >= 0 && *number <= vanishing_below(*dtype))
-      return {make_finding(
-          "vanishing-epsilon", node_subject(graph, node),
-          fmt::format("the {:g} that it adds is 0 in {}", *number, dtype_name(*dtype)))};
+      return {make_finding("vanishing-epsilon", node_subject(graph, node),
+                           {StatementKind::added_vanishes, {*number, *dtype}})};
   }
   return {};
 }
@@ -237,7 +237,7 @@ Findings long_softmax(const GraphIndex& graph, const NodeProto& node,
   const std::int64_t length = softmax_length(graph, node, observed);
   if (length <= longest_f16_softmax) return {};
   return {make_finding("fp16-softmax", node_subject(graph, node),
-                       fmt::format("it sums {} float16 numbers", length))};
+                       {StatementKind::long_softmax, {length}})};
 }
 
 // A Gather whose indices are constant and whose table has a known length.
@@ -248,14 +248,14 @@ Findings constant_indices(const GraphIndex& graph, const NodeProto& node) {
   std::int64_t axis = attribute_int(node, "axis", 0);
   if (axis < 0) axis += std::ssize(*shape);
   if (axis < 0 || axis >= std::ssize(*shape) || (*shape)[axis] < 0) return {};
-  const auto length = static_cast<double>((*shape)[axis]);
+  const std::int64_t elements = (*shape)[axis];
+  const auto length = static_cast<double>(elements);
   const auto numbers = graph.numbers(node.input(1));
   for (const double index : numbers.value_or(std::vector<double>{}))
     if (index >= length || index < -length)
       return {
           make_finding("index-out-of-range", node_subject(graph, node),
-                       fmt::format("index {:g} is read from '{}', whose axis {} has {} elements",
-                                   index, node.input(0), axis, length))};
+                       {StatementKind::constant_index, {index, node.input(0), axis, elements}})};
   return {};
 }
 
@@ -269,10 +269,9 @@ Findings last_index(const ModelIndex& index, const Runs& runs, std::size_t input
   inputs[input] = convert(last, inputs[input].dtype);
   const Trial trial = try_run(*runs.runner, inputs);
   if (trial.outputs || trial.ended) return {};
-  return {
-      make_finding("index-out-of-range", subject_of_error(index, trial.error),
-                   fmt::format("input '{}' indexes a table of {} rows, and index {} fails: {}",
-                               inputs[input].name, found->second, found->second - 1, trial.error))};
+  return {make_finding("index-out-of-range", subject_of_error(index, trial.error),
+                       {StatementKind::last_index,
+                        {inputs[input].name, found->second, found->second - 1, trial.error}})};
 }
 
 }  // namespace
@@ -327,9 +326,8 @@ Findings check_given_indices(const Runs& runs, std::span<const Tensor> inputs) {
     const auto past = std::ranges::find_if(
         indices, [&](double index) { return index >= length || index < -length; });
     if (past != indices.end())
-      findings.push_back(make_finding(
-          "index-out-of-range", {SubjectKind::tensor, input.name},
-          fmt::format("the given index {:g} is past a table of {} rows", *past, found->second)));
+      findings.push_back(make_finding("index-out-of-range", {SubjectKind::tensor, input.name},
+                                      {StatementKind::given_index, {*past, found->second}}));
   }
   return findings;
 }

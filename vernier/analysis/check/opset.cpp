@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <optional>
@@ -10,30 +9,22 @@
 namespace vernier {
 namespace {
 
-// Evidence and remedy of a finding on an operator.
-struct Advice {
-  std::string evidence;
-  std::string remedy;
-};
-
-Advice unknown_operator(const std::string& op_type) {
-  const std::string close = closest_operator(op_type);
-  return {fmt::format("ONNX has no operator {}", op_type),
-          close.empty() ? "" : fmt::format("The closest operator is {}: was that meant?", close)};
-}
-
-Advice wrong_opset(const std::string& op_type, const OperatorHistory& history, std::int64_t opset) {
-  if (opset < history.since)
-    return {
-        fmt::format("{} came with opset {}, the model imports {}", op_type, history.since, opset),
-        fmt::format("Export with opset {} or newer.", history.since)};
-  return {fmt::format("{} was removed in opset {}, the model imports {}", op_type, history.removed,
-                      opset),
-          fmt::format("Use {} instead, or opset {}.", history.replacement, history.removed - 1)};
-}
-
-Finding advise(Finding finding, const Advice& advice) {
-  if (!advice.remedy.empty()) finding.remedy = advice.remedy;
+// An operator that the model's opset does not have, and what to do about it.
+Finding missing_operator(Subject subject, const std::string& op_type, std::int64_t opset) {
+  Finding finding = make_finding("unknown-operator", std::move(subject),
+                                 {StatementKind::unknown_operator, {op_type}});
+  const auto history = operator_history(op_type);
+  if (!history) {
+    if (const std::string close = closest_operator(op_type); !close.empty())
+      finding.remedy = {StatementKind::closest_operator, {close}};
+  } else if (opset < history->since) {
+    finding.evidence = {StatementKind::newer_operator, {op_type, history->since, opset}};
+    finding.remedy = {StatementKind::newer_opset, {history->since}};
+  } else {
+    finding.evidence = {StatementKind::removed_operator, {op_type, history->removed, opset}};
+    finding.remedy = {StatementKind::replacing_operator,
+                      {std::string(history->replacement), history->removed - 1}};
+  }
   return finding;
 }
 
@@ -43,18 +34,15 @@ std::optional<Finding> check_operator(const ModelIndex& index, const NodeProto& 
   if (index.is_local_function(node)) return std::nullopt;
   if (is_runtime_domain(domain))
     return make_finding("contrib-operator", std::move(subject),
-                        fmt::format("{} is of domain {}", node.op_type(), domain));
+                        {StatementKind::contrib_operator, {node.op_type(), domain}});
   if (!is_standard_domain(domain))
     return make_finding("custom-operator", std::move(subject),
-                        fmt::format("{} is of domain '{}', which ONNX Runtime does not have",
-                                    node.op_type(), domain));
+                        {StatementKind::custom_operator, {node.op_type(), domain}});
   if (!domain.empty() && domain != "ai.onnx") return std::nullopt;
   const std::int64_t opset = index.model().opset();
   const auto history = operator_history(node.op_type());
   if (history && exists_in(*history, opset)) return std::nullopt;
-  const Advice advice =
-      history ? wrong_opset(node.op_type(), *history, opset) : unknown_operator(node.op_type());
-  return advise(make_finding("unknown-operator", std::move(subject), advice.evidence), advice);
+  return missing_operator(std::move(subject), node.op_type(), opset);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "vernier/analysis/check/groups.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -158,7 +156,7 @@ std::optional<ImageGraph> read_image_graph(const ModelIndex& index) {
   return image;
 }
 
-std::string_view layout_name(Layout layout) { return layout == Layout::nchw ? "NCHW" : "NHWC"; }
+std::string layout_name(Layout layout) { return layout == Layout::nchw ? "NCHW" : "NHWC"; }
 
 bool divides_by_255(const Preprocessing& config) {
   return std::abs(config.rescale_factor * 255 - 1) < 0.01;
@@ -183,12 +181,6 @@ bool is_of_bytes(const Numbers& mean, const Numbers& std) {
   return largest(mean) > 2 || largest(std) > 2;
 }
 
-std::string text(const Numbers& numbers) {
-  std::vector<std::string> parts;
-  for (const double number : numbers) parts.push_back(fmt::format("{:.4g}", number));
-  return fmt::format("[{}]", fmt::join(parts, ", "));
-}
-
 class Expectation {
  public:
   Expectation(const ImageGraph& image, const Preprocessing& config)
@@ -209,13 +201,13 @@ class Expectation {
   }
 
  private:
-  void add(std::string_view id, std::string evidence) {
+  void add(std::string_view id, Statement evidence) {
     const Subject subject = image_.last_node.empty()
                                 ? Subject{SubjectKind::tensor, image_.input.name}
                                 : Subject{SubjectKind::node, image_.last_node};
     findings_.push_back(make_finding(id, subject, std::move(evidence)));
   }
-  void add_input(std::string_view id, std::string evidence) {
+  void add_input(std::string_view id, Statement evidence) {
     findings_.push_back(
         make_finding(id, {SubjectKind::tensor, image_.input.name}, std::move(evidence)));
   }
@@ -226,14 +218,10 @@ class Expectation {
     const bool graph_wants_unit = image_.normalises() && !graph_wants_bytes;
     if (graph_wants_bytes && divides_by_255(config_))
       add("value-range", image_.rescales()
-                             ? "both the graph and the preprocessing divide by 255"
-                             : fmt::format("the graph subtracts a mean of {}, which is of [0,255], "
-                                           "and the preprocessing gives [0,1]",
-                                           text(image_.mean())));
+                             ? Statement{StatementKind::rescaled_twice}
+                             : Statement{StatementKind::byte_mean_in_graph, {image_.mean()}});
     else if (graph_wants_unit && !normalises(config_) && leaves_range(config_))
-      add("value-range", fmt::format("the graph subtracts a mean of {}, which is of [0,1], and the "
-                                     "preprocessing gives [0,255]",
-                                     text(image_.mean())));
+      add("value-range", {StatementKind::unit_mean_in_graph, {image_.mean()}});
     else if (normalises(config_))
       check_own_range();
   }
@@ -242,25 +230,17 @@ class Expectation {
   void check_own_range() {
     const bool of_bytes = is_of_bytes(config_.mean, config_.std);
     if (of_bytes && divides_by_255(config_))
-      add_input(
-          "value-range",
-          fmt::format("the preprocessing's mean of {} is of [0,255], and it rescales to [0,1]",
-                      text(config_.mean)));
+      add_input("value-range", {StatementKind::byte_mean_rescaled, {config_.mean}});
     if (!of_bytes && leaves_range(config_) && !image_.rescales())
-      add_input(
-          "value-range",
-          fmt::format("the preprocessing's mean of {} is of [0,1], and its values stay in [0,255]",
-                      text(config_.mean)));
+      add_input("value-range", {StatementKind::unit_mean_unscaled, {config_.mean}});
   }
 
   void check_normalisation() {
     if (image_.normalises() && normalises(config_))
-      add("normalised-twice",
-          fmt::format("the graph applies mean {} and std {}, the preprocessing mean {} and std {}",
-                      text(image_.mean()), text(image_.std()), text(config_.mean),
-                      text(config_.std)));
+      add("normalised-twice", {StatementKind::normalised_twice,
+                               {image_.mean(), image_.std(), config_.mean, config_.std}});
     else if (!image_.normalises() && !normalises(config_))
-      add_input("never-normalised", "neither the graph nor the preprocessing subtracts a mean");
+      add_input("never-normalised", {StatementKind::never_normalised});
   }
 
   // Whether this is ImageNet's mean, in [0,1] or times 255, in RGB or reversed order.
@@ -277,34 +257,30 @@ class Expectation {
   void check_channel_order() {
     const bool gives_bgr = config_.reverse_channels;
     if (image_.reverses_channels && gives_bgr) {
-      add("channel-order", "both the graph and the preprocessing reverse the channels");
+      add("channel-order", {StatementKind::reversed_twice});
       return;
     }
     const Numbers& mean = image_.normalises() ? image_.mean() : config_.mean;
-    const char* whose = image_.normalises() ? "graph" : "preprocessing";
+    const Statement whose{image_.normalises() ? StatementKind::of_graph
+                                              : StatementKind::of_preprocessing};
     if (is_imagenet(mean, true) && !gives_bgr)
-      add("channel-order", fmt::format("the mean {} of the {} is that of ImageNet in the order "
-                                       "BGR, and the preprocessing gives RGB",
-                                       text(mean), whose));
+      add("channel-order", {StatementKind::bgr_mean, {mean, whose}});
     if (is_imagenet(mean, false) && gives_bgr)
-      add("channel-order", fmt::format("the mean {} of the {} is that of ImageNet in the order "
-                                       "RGB, and the preprocessing gives BGR",
-                                       text(mean), whose));
+      add("channel-order", {StatementKind::rgb_mean, {mean, whose}});
   }
 
   void check_layout(const std::optional<Sidecar>& sidecar) {
     std::optional<Layout> declared = config_.layout;
-    std::string whose = "the preprocessing";
+    StatementKind whose = StatementKind::layout_of_config;
     if (!declared && sidecar)
       for (const TensorSpec& spec : sidecar->inputs)
         if (spec.name == image_.input.name && spec.ranked && spec.shape.size() == 4) {
           declared = sidecar_layout(spec);
-          whose = "the sidecar";
+          whose = StatementKind::layout_of_sidecar;
         }
     if (declared && *declared != image_.input.layout && image_.input.channels > 0)
       add_input("image-layout",
-                fmt::format("the model takes {}, {} gives {}", layout_name(image_.input.layout),
-                            whose, layout_name(*declared)));
+                {whose, {layout_name(image_.input.layout), layout_name(*declared)}});
   }
 
   static std::optional<Layout> sidecar_layout(const TensorSpec& spec) {
@@ -317,8 +293,8 @@ class Expectation {
     const ImageInput& input = image_.input;
     for (const Numbers* numbers : {&config_.mean, &config_.std})
       if (numbers->size() > 1 && std::ssize(*numbers) != input.channels) {
-        add_input("image-size", fmt::format("the model takes {} channels, mean or std has {}",
-                                            input.channels, numbers->size()));
+        add_input("image-size",
+                  {StatementKind::other_channel_count, {input.channels, std::ssize(*numbers)}});
         break;
       }
     std::optional<Size> size = config_.pad_to;
@@ -329,9 +305,8 @@ class Expectation {
     const bool fits = (input.height < 0 || input.height == size->height) &&
                       (input.width < 0 || input.width == size->width);
     if (!fits)
-      add_input("image-size",
-                fmt::format("the preprocessing gives {}x{} (height x width), the model takes {}x{}",
-                            size->height, size->width, input.height, input.width));
+      add_input("image-size", {StatementKind::other_image_size,
+                               {size->height, size->width, input.height, input.width}});
   }
 
   const ImageGraph& image_;
@@ -364,7 +339,8 @@ Findings check_preprocessing(const ModelIndex& index, const CheckOptions& option
     try {
       found = read_beside(index.model().path());
     } catch (const Error& error) {
-      return {make_finding("unreadable-preprocessing", {}, error.what())};
+      return {
+          make_finding("unreadable-preprocessing", {}, {StatementKind::message, {error.what()}})};
     }
   }
   const std::optional<ImageGraph> image = read_image_graph(index);

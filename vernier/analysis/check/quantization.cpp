@@ -1,6 +1,5 @@
 #include "vernier/analysis/check/groups.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -44,75 +43,66 @@ Findings unpaired(const GraphIndex& graph, const NodeProto& node) {
   Findings findings;
   for (const NodeProto* reader : graph.consumers(node.output(0)))
     if (!takes_stored_numbers(*reader))
-      findings.push_back(
-          make_finding("unpaired-quantize", node_subject(graph, node),
-                       fmt::format("its numbers go to {} '{}' without DequantizeLinear",
-                                   reader->op_type(), node_label(*reader))));
+      findings.push_back(make_finding(
+          "unpaired-quantize", node_subject(graph, node),
+          {StatementKind::unpaired_quantize, {reader->op_type(), node_label(*reader)}}));
   return findings;
 }
 
-std::string quantizer_text(const std::vector<double>& scale,
-                           const std::vector<double>& zero_point) {
-  const auto first = [](const std::vector<double>& numbers) {
-    return numbers.empty() ? "0" : fmt::format("{:g}", numbers.front());
-  };
-  return fmt::format("scale {} and zero point {}", first(scale), first(zero_point));
+double first_of(const std::vector<double>& numbers) {
+  return numbers.empty() ? 0 : numbers.front();
 }
 
-// The constant parameters of a quantizer node and of the one whose output it reads; nullopt if they
-// agree or one is computed.
-struct Disagreement {
-  const NodeProto* before;
-  std::string own, other;  // "scale 0.5 and zero point 3"
-};
-
-std::optional<Disagreement> disagreement(const GraphIndex& graph, const NodeProto& node,
+// The node whose output a quantizer reads, its scale and zero point, and those of the quantizer;
+// empty if they agree or one is computed.
+std::vector<StatementValue> disagreement(const GraphIndex& graph, const NodeProto& node,
                                          bool (*is_before)(const NodeProto&)) {
   const NodeProto* before = node.input_size() < 2 ? nullptr : graph.producer(node.input(0));
-  if (!before || !is_before(*before) || before->input_size() < 2) return std::nullopt;
+  if (!before || !is_before(*before) || before->input_size() < 2) return {};
   const auto numbers = [&](const NodeProto& of, int input) {
     return graph.numbers(input_name(of, input));
   };
   const auto scale_before = numbers(*before, 1), scale = numbers(node, 1);
-  if (!scale_before || !scale) return std::nullopt;
+  if (!scale_before || !scale) return {};
   const std::vector<double> zeros(scale->size(), 0);
   const auto zero_before = numbers(*before, 2).value_or(zeros);
   const auto zero = numbers(node, 2).value_or(zeros);
-  if (scale_before == scale && zero_before == zero) return std::nullopt;
-  return Disagreement{before, quantizer_text(*scale, zero),
-                      quantizer_text(*scale_before, zero_before)};
+  if (scale_before == scale && zero_before == zero) return {};
+  return {node_label(*before), first_of(*scale_before), first_of(zero_before), first_of(*scale),
+          first_of(zero)};
 }
 
 // A DequantizeLinear behind a QuantizeLinear with other parameters.
 Findings mismatched(const GraphIndex& graph, const NodeProto& node) {
-  const auto found = is_dequantize(node) ? disagreement(graph, node, is_quantize) : std::nullopt;
-  if (!found) return {};
+  if (!is_dequantize(node)) return {};
+  auto found = disagreement(graph, node, is_quantize);
+  if (found.empty()) return {};
   return {make_finding("mismatched-pair", node_subject(graph, node),
-                       fmt::format("'{}' quantizes with {}, this dequantizes with {}",
-                                   node_label(*found->before), found->other, found->own))};
+                       {StatementKind::mismatched_pair, std::move(found)})};
 }
 
 // A QuantizeLinear behind a DequantizeLinear with other parameters.
 Findings requantized(const GraphIndex& graph, const NodeProto& node) {
-  const auto found = is_quantize(node) ? disagreement(graph, node, is_dequantize) : std::nullopt;
-  if (!found) return {};
+  if (!is_quantize(node)) return {};
+  auto found = disagreement(graph, node, is_dequantize);
+  if (found.empty()) return {};
   return {make_finding("differing-requantize", node_subject(graph, node),
-                       fmt::format("'{}' before it has {}, it has {}", node_label(*found->before),
-                                   found->other, found->own))};
+                       {StatementKind::requantized, std::move(found)})};
 }
 
 // A subnormal float16 scale is only a warning: it has few bits but works.
 std::optional<Finding> scale_finding(const Tensor& scale, const Subject& subject) {
   const std::vector<double> numbers = to_f64(scale);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
+  const std::int64_t count = std::ssize(numbers);
+  for (std::int64_t i = 0; i < count; ++i) {
     const double value = numbers[i];
     const bool broken = !std::isfinite(value) || value <= 0;
     if (!broken && value >= smallest_normal(scale.dtype)) continue;
-    const std::string where =
-        numbers.size() == 1 ? "its scale" : fmt::format("scale {} of {}", i, numbers.size());
+    const Statement which = count == 1 ? Statement{StatementKind::only_scale}
+                                       : Statement{StatementKind::scale_of, {i, count}};
     Finding finding = make_finding(
         "degenerate-scale", subject,
-        fmt::format("{} is {}{:g}", where, broken ? "" : "the subnormal number ", value));
+        {broken ? StatementKind::broken_scale : StatementKind::subnormal_scale, {which, value}});
     if (!broken && scale.dtype == DType::f16) finding.severity = Severity::warning;
     return finding;
   }
@@ -130,25 +120,23 @@ std::optional<std::int64_t> beyond_its_type(const TensorProto& proto) {
   return std::nullopt;
 }
 
-std::string zero_point_evidence(const GraphIndex& graph, const NodeProto& node) {
+// Why a zero point is out of range; none if it is not.
+Statement zero_point_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::string name = input_name(node, 2);
   const TensorProto* proto = graph.constant(name);
-  if (!proto) return "";
+  if (!proto) return {};
   if (const auto value = beyond_its_type(*proto))
-    return fmt::format("its zero point {} does not fit into {}", *value,
-                       onnx_type_name(proto->data_type()));
+    return {StatementKind::zero_point_overflow, {*value, onnx_type_name(proto->data_type())}};
   const auto dtype = dtype_of_onnx(proto->data_type());
   const auto stored = is_dequantize(node) ? graph.dtype(input_name(node, 0)) : std::nullopt;
   if (dtype && stored && dtype != stored)
-    return fmt::format("its zero point is {}, the stored numbers are {}", dtype_name(*dtype),
-                       dtype_name(*stored));
+    return {StatementKind::zero_point_type, {*dtype, *stored}};
   const bool must_be_zero = dtype && (dtype == DType::i32 || is_float(*dtype));
   const auto numbers = graph.numbers(name);
   if (must_be_zero && numbers)
     for (const double value : *numbers)
-      if (value != 0)
-        return fmt::format("its zero point is {:g}, {} wants 0", value, dtype_name(*dtype));
-  return "";
+      if (value != 0) return {StatementKind::nonzero_zero_point, {value, *dtype}};
+  return {};
 }
 
 Findings quantizer_findings(const GraphIndex& graph, const NodeProto& node) {
@@ -157,8 +145,10 @@ Findings quantizer_findings(const GraphIndex& graph, const NodeProto& node) {
   if (const auto scale = graph.value(input_name(node, 1)))
     if (auto finding = scale_finding(*scale, node_subject(graph, node)))
       findings.push_back(std::move(*finding));
-  if (std::string evidence = zero_point_evidence(graph, node); !evidence.empty())
-    findings.push_back(make_finding("zero-point-range", node_subject(graph, node), evidence));
+  Statement evidence = zero_point_evidence(graph, node);
+  if (evidence.kind != StatementKind::none)
+    findings.push_back(
+        make_finding("zero-point-range", node_subject(graph, node), std::move(evidence)));
   return findings;
 }
 
@@ -207,10 +197,8 @@ Findings unquantized(const GraphIndex& graph) {
   for (const NodeProto& node : graph.graph().node()) {
     const bool has_float_weight = is_weighted(node) && graph.constant(input_name(node, 1));
     if (has_float_weight && behind.contains(&node) && before.contains(&node))
-      findings.push_back(make_finding(
-          "unquantized-operator", node_subject(graph, node),
-          fmt::format("this {} has a float weight, with quantized operators before and behind it",
-                      node.op_type())));
+      findings.push_back(make_finding("unquantized-operator", node_subject(graph, node),
+                                      {StatementKind::float_weight, {node.op_type()}}));
   }
   return findings;
 }
@@ -226,7 +214,7 @@ std::optional<RealRange> output_range(std::string_view op_type) {
 }
 
 Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation,
-                  const std::optional<RealRange>& seen, std::string_view what) {
+                  const std::optional<RealRange>& seen, const StatementValue& what) {
   const auto range = representable_range(activation.quantizer);
   if (!range || !seen) return {};
   const double filled = std::max(std::abs(seen->low), std::abs(seen->high)) /
@@ -236,8 +224,8 @@ Findings unfilled(const ModelIndex& index, const QuantizedActivation& activation
   return {make_finding(
       "unfilled-range",
       node ? node_subject(*node->graph, *node->node) : Subject{SubjectKind::node, activation.node},
-      fmt::format("'{}' is quantized over [{:.4g}, {:.4g}], and {} reaches [{:.4g}, {:.4g}]",
-                  activation.name, range->low, range->high, what, seen->low, seen->high))};
+      {StatementKind::unfilled_range,
+       {activation.name, range->low, range->high, what, seen->low, seen->high}})};
 }
 
 }  // namespace
@@ -251,7 +239,7 @@ Findings check_calibration(const ModelIndex& index, const ObservedTensors& obser
         unfilled(index, activation, output_range(activation.writer_op), activation.writer_op);
     const auto seen = observed.ranges.find(activation.before);
     if (bounded.empty() && given_samples && seen != observed.ranges.end())
-      bounded = unfilled(index, activation, seen->second, "the given data");
+      bounded = unfilled(index, activation, seen->second, Statement{StatementKind::given_data});
     append(findings, std::move(bounded));
   }
   return findings;

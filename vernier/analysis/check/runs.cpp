@@ -1,6 +1,5 @@
 #include "vernier/analysis/check/runs.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -77,9 +76,9 @@ std::optional<Finding> unregistered(const ModelIndex& index, const std::string& 
   for (const GraphIndex& graph : index.graphs())
     for (const auto& node : graph.graph().node())
       if (is_op(node, match[2].str(), match[1].str()))
-        return make_finding("unknown-operator", node_subject(graph, node),
-                            fmt::format("the domain {} has no operator {} in ONNX Runtime",
-                                        node.domain(), node.op_type()));
+        return make_finding(
+            "unknown-operator", node_subject(graph, node),
+            {StatementKind::unregistered_operator, {node.domain(), node.op_type()}});
   return std::nullopt;
 }
 
@@ -90,10 +89,11 @@ Findings refusal(const ModelIndex& index, const Error& error) {
   if (!findings.empty()) return findings;
   const std::string message = bare_message(error.what());
   if (auto finding = unregistered(index, message)) return {*std::move(finding)};
-  return {make_finding("refused-model", subject_of_error(index, message), message)};
+  return {make_finding("refused-model", subject_of_error(index, message),
+                       {StatementKind::message, {message}})};
 }
 
-Finding not_run(const std::string& evidence) { return make_finding("not-run", {}, evidence); }
+Finding not_run(Statement evidence) { return make_finding("not-run", {}, std::move(evidence)); }
 
 bool is_affordable(const std::map<std::string, Shape>& shapes) {
   return std::ranges::all_of(shapes, [](const auto& entry) {
@@ -107,16 +107,20 @@ bool has_parameters(std::span<const TensorSpec> inputs) {
   return std::ranges::any_of(inputs, [](const TensorSpec& spec) { return spec.shape.size() < 2; });
 }
 
+Finding failed_run(const ModelIndex& index, const std::string& error) {
+  return make_finding("failed-run", subject_of_error(index, error),
+                      {StatementKind::message, {error}});
+}
+
 // The finding if all generated inputs failed. The model is to blame only if the inputs were
 // certainly valid.
 Finding failure(const ModelIndex& index, std::span<const TensorSpec> inputs,
                 std::span<const DynamicAxis> axes, const std::string& error) {
-  if (error.empty()) return not_run("the declared inputs are too large to generate");
+  if (error.empty()) return not_run({StatementKind::too_large_inputs});
   if (std::ranges::any_of(axes, [](const DynamicAxis& axis) { return !axis.is_batch; }))
-    return not_run(fmt::format("no size that was tried for its dynamic axes runs: {}", error));
-  if (has_parameters(inputs))
-    return not_run(fmt::format("it does not run on random numbers: {}", error));
-  return make_finding("failed-run", subject_of_error(index, error), error);
+    return not_run({StatementKind::no_size_runs, {error}});
+  if (has_parameters(inputs)) return not_run({StatementKind::needs_values, {error}});
+  return failed_run(index, error);
 }
 
 void run_given(const ModelIndex& index, const CheckOptions& options, Runs& runs) {
@@ -131,8 +135,7 @@ void run_given(const ModelIndex& index, const CheckOptions& options, Runs& runs)
   }
   runs.samples.clear();
   if (trial.ended) return;
-  runs.findings.push_back(
-      make_finding("failed-run", subject_of_error(index, trial.error), trial.error));
+  runs.findings.push_back(failed_run(index, trial.error));
 }
 
 void run_generated(const ModelIndex& index, Runs& runs) {
@@ -174,14 +177,13 @@ std::map<std::string, DrawRange> expected_ranges(const Model& model) {
   return ranges;
 }
 
-// Why no inputs can be generated; empty if they can.
-std::string obstacle(const Model& model) {
+// Why no inputs can be generated; none if they can.
+Statement obstacle(const Model& model) {
   for (const OtherValue& input : model.other_inputs())
-    return fmt::format("input '{}' has type {}, only tensors of numbers can be generated",
-                       input.name, input.type);
+    return {StatementKind::ungenerated_type, {input.name, input.type}};
   for (const TensorSpec& input : model.inputs())
-    if (!input.ranked) return fmt::format("input '{}' declares no shape", input.name);
-  return "";
+    if (!input.ranked) return {StatementKind::undeclared_shape, {input.name}};
+  return {};
 }
 
 // Outputs of the run whose shape is not the declared one.
@@ -192,8 +194,7 @@ Findings other_output_shapes(const Model& model, std::span<const Tensor> outputs
     if (found == outputs.end() || !declared.ranked || fits(found->shape, declared.shape)) continue;
     findings.push_back(
         make_finding("other-output-shape", {SubjectKind::tensor, declared.name},
-                     fmt::format("it is declared as {}, and a run gives {}",
-                                 format_shape(declared.shape), format_shape(found->shape))));
+                     {StatementKind::other_output_shape, {declared.shape, found->shape}}));
   }
   return findings;
 }
@@ -204,7 +205,7 @@ Findings check_determinism(const ModelIndex& index, const Runs& runs, const Chec
   if (again.ended || again.outputs == runs.outputs) return {};
   if (!again.outputs)
     return {make_finding("nondeterministic", subject_of_error(index, again.error),
-                         "a second run fails: " + again.error)};
+                         {StatementKind::second_run_failed, {again.error}})};
   std::string output;
   for (std::size_t i = 0; i < runs.outputs.size() && output.empty(); ++i)
     if ((*again.outputs)[i] != runs.outputs[i]) output = runs.outputs[i].name;
@@ -212,11 +213,9 @@ Findings check_determinism(const ModelIndex& index, const Runs& runs, const Chec
   const FoundTensor* writer = index.tensor(tensor);
   if (!writer)
     return {make_finding("nondeterministic", {SubjectKind::tensor, output},
-                         fmt::format("output '{}' differs between two runs", output))};
+                         {StatementKind::output_varies, {output}})};
   return {make_finding("nondeterministic", node_subject(*writer->graph, *writer->node),
-                       fmt::format("output '{}' differs between two runs, and '{}' is the first "
-                                   "tensor that does, written by {}",
-                                   output, tensor, writer->node->op_type()))};
+                       {StatementKind::tensor_varies, {output, tensor, writer->node->op_type()}})};
 }
 
 }  // namespace
@@ -279,9 +278,10 @@ FoundNode find_failed_node(const ModelIndex& index, const std::string& message) 
 
 Finding ended_run(const ModelIndex& index, const ProcessEnded& ended) {
   const std::string message = bare_message(ended.what());
-  if (ended.cause() == ProcessEnded::Cause::out_of_memory) return not_run(message);
-  const std::string evidence = message.substr(0, message.rfind("; "));
-  return make_finding("crashed-run", subject_of_error(index, message), evidence);
+  if (ended.cause() == ProcessEnded::Cause::out_of_memory)
+    return not_run({StatementKind::message, {message}});
+  return make_finding("crashed-run", subject_of_error(index, message),
+                      {StatementKind::message, {message.substr(0, message.rfind("; "))}});
 }
 
 Subject subject_of_error(const ModelIndex& index, const std::string& message) {
@@ -303,7 +303,7 @@ std::vector<Tensor> draw_inputs(const Runs& runs, std::span<const TensorSpec> in
 
 Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
   Runs runs;
-  const std::string why_not = obstacle(index.model());
+  const Statement why_not = obstacle(index.model());
   if (!index.model().other_inputs().empty()) {
     runs.findings.push_back(not_run(why_not));
     return runs;
@@ -320,7 +320,7 @@ Runs check_runs(const ModelIndex& index, const CheckOptions& options) {
   runs.ranges = expected_ranges(index.model());
   if (options.samples)
     run_given(index, options, runs);
-  else if (!why_not.empty())
+  else if (why_not.kind != StatementKind::none)
     runs.findings.push_back(not_run(why_not));
   else
     run_generated(index, runs);

@@ -1,7 +1,5 @@
 #include "vernier/analysis/check/groups.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -31,7 +29,7 @@ bool leaves_the_folder(const std::string& location) {
 // A defect of a weight's external data.
 struct BadData {
   std::string_view id;
-  std::string evidence;
+  Statement evidence;
 };
 
 std::optional<BadData> check_external(const Model& model, const TensorProto& weight) {
@@ -39,19 +37,18 @@ std::optional<BadData> check_external(const Model& model, const TensorProto& wei
     if (!has_external_data(weight) || model.is_inside(weight)) return std::nullopt;
     const ExternalData data = external_data(weight);
     if (leaves_the_folder(data.location))
-      return BadData{"escaping-external-data", fmt::format("its data is in '{}'", data.location)};
+      return BadData{"escaping-external-data", {StatementKind::data_elsewhere, {data.location}}};
     const auto file = resolve_external(model.folder(), data.location);
     const auto size = static_cast<std::int64_t>(std::filesystem::file_size(file));
     const std::int64_t needed = weight_bytes(weight);
     if (data.offset <= size && needed <= size - data.offset) return std::nullopt;
     return BadData{"missing-external-data",
-                   fmt::format("it needs {} bytes from byte {} of '{}', which has {}", needed,
-                               data.offset, data.location, size)};
+                   {StatementKind::short_data, {needed, data.offset, data.location, size}}};
   } catch (const Error& error) {
     const std::string message = error.what();
     const bool escapes = message.find("leaves it") != std::string::npos;
     return BadData{escapes ? "escaping-external-data" : "missing-external-data",
-                   message.substr(message.find(']') + 2)};
+                   {StatementKind::message, {message.substr(message.find(']') + 2)}}};
   }
 }
 
@@ -63,14 +60,12 @@ Findings check_versions(const Model& model) {
   Findings findings;
   const std::int64_t opset = model.opset();
   if (opset > 0 && opset < oldest_good_opset)
-    findings.push_back(
-        make_finding("old-opset", {}, fmt::format("the model imports opset {}", opset)));
+    findings.push_back(make_finding("old-opset", {}, {StatementKind::old_opset, {opset}}));
   const std::int64_t needed = ir_version_of(opset);
   const std::int64_t found = model.proto().ir_version();
   if (opset > 0 && opset <= newest_known_opset && found < needed)
-    findings.push_back(make_finding(
-        "old-ir-version", {},
-        fmt::format("opset {} came with IR version {}, the file has {}", opset, needed, found)));
+    findings.push_back(make_finding("old-ir-version", {},
+                                    {StatementKind::old_ir_version, {opset, needed, found}}));
   return findings;
 }
 
@@ -84,7 +79,7 @@ Findings unused_initializers(const GraphIndex& graph) {
     if (is_read(graph, weight.name())) continue;
     const std::int64_t bytes = weight_bytes(weight);
     Finding finding = make_finding("unused-initializer", tensor_subject(graph, weight.name()),
-                                   fmt::format("nothing reads its {} bytes", bytes));
+                                   {StatementKind::unread_weight, {bytes}});
     if (bytes < constant_bytes) finding.severity = Severity::note;  // probably a leftover
     findings.push_back(std::move(finding));
   }
@@ -97,9 +92,9 @@ Findings replaceable_initializers(const ModelIndex& index) {
   if (index.model().proto().ir_version() < 4) return findings;
   for (const TensorProto& weight : index.model().graph().initializer())
     if (index.main().is_input(weight.name()))
-      findings.push_back(make_finding(
-          "initializer-as-input", tensor_subject(index.main(), weight.name()),
-          fmt::format("this weight of {} bytes is listed as an input", weight_bytes(weight))));
+      findings.push_back(make_finding("initializer-as-input",
+                                      tensor_subject(index.main(), weight.name()),
+                                      {StatementKind::weight_as_input, {weight_bytes(weight)}}));
   return findings;
 }
 
@@ -119,7 +114,7 @@ Findings unused_nodes(const GraphIndex& graph) {
   for (const NodeProto& node : graph.graph().node()) {
     if (used.contains(&node)) continue;
     findings.push_back(make_finding("unused-node", node_subject(graph, node),
-                                    fmt::format("no output depends on this {}", node.op_type())));
+                                    {StatementKind::unused_node, {node.op_type()}}));
     if (is_op(node, "Constant")) findings.back().severity = Severity::note;
   }
   return findings;
@@ -134,7 +129,7 @@ Findings unsorted_nodes(const GraphIndex& graph) {
     for (const std::string& name : read)
       if (const NodeProto* writer = graph.producer(name); writer && !before.contains(writer))
         return {make_finding("unsorted-nodes", node_subject(graph, node),
-                             fmt::format("it reads '{}', which a later node writes", name))};
+                             {StatementKind::unsorted_node, {name}})};
     before.insert(&node);
   }
   return {};
@@ -147,7 +142,7 @@ Findings repeated_initializers(const GraphIndex& graph) {
   for (const auto& weight : graph.graph().initializer())
     if (!names.insert(weight.name()).second)
       findings.push_back(make_finding("repeated-initializer", tensor_subject(graph, weight.name()),
-                                      "the graph stores it more than once"));
+                                      {StatementKind::repeated_name}));
   return findings;
 }
 
@@ -156,8 +151,8 @@ Findings unused_inputs(const GraphIndex& graph) {
   for (const auto& input : graph.graph().input())
     if (!graph.initializer(input.name()) && graph.consumers(input.name()).empty() &&
         !graph.is_output(input.name()))
-      findings.push_back(
-          make_finding("unused-input", tensor_subject(graph, input.name()), "no node reads it"));
+      findings.push_back(make_finding("unused-input", tensor_subject(graph, input.name()),
+                                      {StatementKind::unread_input}));
   return findings;
 }
 
@@ -167,9 +162,8 @@ Findings identity_chains(const GraphIndex& graph) {
     if (!is_op(node, "Identity") || node.input_size() == 0) continue;
     const NodeProto* before = graph.producer(node.input(0));
     if (before && is_op(*before, "Identity"))
-      findings.push_back(
-          make_finding("identity-chain", node_subject(graph, node),
-                       fmt::format("it reads the Identity '{}'", node_label(*before))));
+      findings.push_back(make_finding("identity-chain", node_subject(graph, node),
+                                      {StatementKind::reads_identity, {node_label(*before)}}));
   }
   return findings;
 }
@@ -182,7 +176,7 @@ Findings constant_nodes(const GraphIndex& graph) {
     const std::int64_t bytes = value ? weight_bytes(value->t()) : 0;
     if (bytes >= constant_bytes)
       findings.push_back(make_finding("constant-node", node_subject(graph, node),
-                                      fmt::format("it holds {} bytes", bytes)));
+                                      {StatementKind::constant_bytes, {bytes}}));
   }
   return findings;
 }
@@ -204,8 +198,7 @@ Findings duplicate_initializers(const ModelIndex& index) {
   for (const auto& [first, names] : copies)
     findings.push_back(make_finding(
         "duplicate-initializer", tensor_subject(*first->graph, first->name),
-        fmt::format("{} bytes are wasted: '{}' holds the same",
-                    weight_bytes(*first->proto) * std::ssize(names), fmt::join(names, "', '"))));
+        {StatementKind::duplicates, {weight_bytes(*first->proto) * std::ssize(names), names}}));
   return findings;
 }
 
@@ -243,15 +236,21 @@ std::vector<TensorSpec> inferred_shapes(const ModelIndex& index, std::vector<std
 // A missing file is one finding, however many weights it should hold.
 Findings check_files(const ModelIndex& index) {
   Findings findings;
-  std::map<std::string, std::int64_t> weights;  // by evidence
+  std::vector<std::int64_t> weights;  // that share the evidence, for each finding
   for (const Weight& weight : index.weights())
-    if (auto bad = check_external(index.model(), *weight.proto))
-      if (++weights[bad->evidence] == 1)
-        findings.push_back(
-            make_finding(bad->id, tensor_subject(*weight.graph, weight.name), bad->evidence));
-  for (Finding& finding : findings)
-    if (const std::int64_t count = weights[finding.evidence]; count > 1)
-      finding.evidence += fmt::format(", which {} need", counted(count, "weight"));
+    if (auto bad = check_external(index.model(), *weight.proto)) {
+      const auto same = std::ranges::find(findings, bad->evidence, &Finding::evidence);
+      if (same != findings.end()) {
+        ++weights[same - findings.begin()];
+        continue;
+      }
+      findings.push_back(make_finding(bad->id, tensor_subject(*weight.graph, weight.name),
+                                      std::move(bad->evidence)));
+      weights.push_back(1);
+    }
+  for (std::size_t i = 0; i < findings.size(); ++i)
+    if (weights[i] > 1)
+      findings[i].evidence = {StatementKind::needed_by, {findings[i].evidence, weights[i]}};
   const std::filesystem::path& path = index.model().path();
   if (auto finding = path.empty() ? std::nullopt : check_file_size(path))
     findings.push_back(*std::move(finding));
@@ -259,11 +258,10 @@ Findings check_files(const ModelIndex& index) {
 }
 
 std::optional<Finding> check_file_size(const std::filesystem::path& path) {
-  constexpr std::uintmax_t most = std::numeric_limits<std::int32_t>::max();
-  const std::uintmax_t size = std::filesystem::file_size(path);
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
   if (size <= most) return std::nullopt;
-  return make_finding("oversized-file", {},
-                      fmt::format("the file has {} bytes, ONNX files at most {}", size, most));
+  return make_finding("oversized-file", {}, {StatementKind::oversized_file, {size, most}});
 }
 
 Findings check_structure(const ModelIndex& index) {
@@ -288,10 +286,10 @@ Findings check_shapes(const ModelIndex& index, const CheckOptions& options) {
   if (missing.empty()) return {};
   const std::vector<TensorSpec> inferred = inferred_shapes(index, missing, options);
   if (inferred.empty()) return {};
+  Statement evidence{StatementKind::missing_shape};
+  if (inferred.size() > 1) evidence = {StatementKind::missing_shapes, {std::ssize(inferred)}};
   return {make_finding("missing-shapes", tensor_subject(graph, inferred.front().name),
-                       fmt::format("shape inference gives the shapes of {} that {} none",
-                                   counted(std::ssize(inferred), "tensor"),
-                                   inferred.size() == 1 ? "declares" : "declare"))};
+                       std::move(evidence))};
 }
 
 }  // namespace vernier

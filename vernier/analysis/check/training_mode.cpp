@@ -1,6 +1,5 @@
 #include "vernier/analysis/check/groups.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -17,23 +16,22 @@ constexpr std::array<std::string_view, 7> random_operators = {
 constexpr std::int64_t opset_of_training_mode = 12;  // in which Dropout has it as an input
 constexpr int most_carriers = 16;                    // a damaged file may hold a cycle
 
-// Why a Dropout is active; empty if it is not.
-std::string dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
+// Why a Dropout is active; none if it is not.
+Statement dropout_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::int64_t opset = graph.index().model().opset();
   if (opset < opset_of_training_mode) {
     const bool training = opset < 7 && attribute_int(node, "is_test", 0) == 0;
     const float ratio = attribute_float(node, "ratio", 0.5F);
-    return training && ratio > 0 ? fmt::format("is_test is 0 and the ratio {:g}", ratio) : "";
+    if (!training || ratio <= 0) return {};
+    return {StatementKind::untested_dropout, {ratio}};
   }
   const std::string mode = input_name(node, 2);
   const double ratio =
       input_name(node, 1).empty() ? 0.5 : graph.number(node.input(1)).value_or(0.5);
-  if (mode.empty() || ratio == 0) return "";
+  if (mode.empty() || ratio == 0) return {};
   const auto training = graph.number(mode);
-  if (!training)
-    return fmt::format("'{}' switches training mode on at run time, with a ratio of {:g}", mode,
-                       ratio);
-  return *training != 0 ? fmt::format("training_mode is true and the ratio {:g}", ratio) : "";
+  if (!training) return {StatementKind::switchable_dropout, {mode, ratio}};
+  return *training != 0 ? Statement{StatementKind::training_dropout, {ratio}} : Statement{};
 }
 
 // The node that computes a tensor, ignoring Q-DQ pairs, Cast and Identity; null for inputs,
@@ -89,16 +87,17 @@ bool normalises_rows(const GraphIndex& graph, const NodeProto& node) {
          (is_computed(graph, input_name(node, 2)) || holds_only(graph, input_name(node, 2), 0));
 }
 
-std::string batchnorm_evidence(const GraphIndex& graph, const NodeProto& node) {
+Statement batchnorm_evidence(const GraphIndex& graph, const NodeProto& node) {
   const std::int64_t opset = graph.index().model().opset();
-  if (normalises_rows(graph, node)) return "";
-  if (attribute_int(node, "training_mode", 0) != 0) return "training_mode is 1";
-  if (opset < 7 && attribute_int(node, "is_test", 0) == 0) return "is_test is 0";
-  if (opset < 14 && node.output_size() > 1) return "it has outputs for the statistics of the batch";
-  if (is_computed(graph, input_name(node, 3)) || is_computed(graph, input_name(node, 4)))
-    return fmt::format("its mean or variance is computed at run time ('{}')",
-                       is_computed(graph, node.input(3)) ? node.input(3) : node.input(4));
-  return "";
+  if (normalises_rows(graph, node)) return {};
+  if (attribute_int(node, "training_mode", 0) != 0) return {StatementKind::training_batchnorm};
+  if (opset < 7 && attribute_int(node, "is_test", 0) == 0)
+    return {StatementKind::untested_batchnorm};
+  if (opset < 14 && node.output_size() > 1) return {StatementKind::statistics_outputs};
+  for (const int input : {3, 4})
+    if (is_computed(graph, input_name(node, input)))
+      return {StatementKind::computed_statistics, {node.input(input)}};
+  return {};
 }
 
 std::vector<std::int64_t> reduced_axes(const GraphIndex& graph, const NodeProto& node) {
@@ -119,22 +118,20 @@ bool reduces_batch(const GraphIndex& graph, const NodeProto& node) {
   return has(0) && keeps_another;
 }
 
-// Evidence for x - mean(x) over the batch; empty if there is none.
-std::string statistics_evidence(const GraphIndex& graph, const NodeProto& node) {
+// Evidence for x - mean(x) over the batch, if there is any.
+Statement statistics_evidence(const GraphIndex& graph, const NodeProto& node) {
   const NodeProto* mean = float_producer(graph, input_name(node, 1));
-  if (!mean || !reduces_batch(graph, *mean)) return "";
+  if (!mean || !reduces_batch(graph, *mean)) return {};
   const NodeProto* centred = float_producer(graph, node.input(0));
   const bool is_same = input_name(*mean, 0) == node.input(0) ||
                        (centred && centred == float_producer(graph, input_name(*mean, 0)));
-  if (!is_same) return "";
-  if (is_batch_of_one(graph, node.input(0))) return "";
-  return fmt::format("the mean of '{}' over axis 0 ({}) is subtracted from it", node.input(0),
-                     node_label(*mean));
+  if (!is_same || is_batch_of_one(graph, node.input(0))) return {};
+  return {StatementKind::batch_mean, {node.input(0), node_label(*mean)}};
 }
 
 struct Hint {
   std::string_view id;
-  std::string evidence;
+  Statement evidence = {};
 };
 
 Hint hint(const GraphIndex& graph, const NodeProto& node) {
@@ -143,7 +140,7 @@ Hint hint(const GraphIndex& graph, const NodeProto& node) {
     return {"training-batchnorm", batchnorm_evidence(graph, node)};
   if (is_op(node, "Sub")) return {"batch-statistics", statistics_evidence(graph, node)};
   if (is_one_of(node, random_operators))
-    return {"random-operator", fmt::format("{} draws anew in every run", node.op_type())};
+    return {"random-operator", {StatementKind::random_operator, {node.op_type()}}};
   return {};
 }
 
@@ -153,7 +150,7 @@ Findings check_training_mode(const ModelIndex& index) {
   Findings findings;
   for (const GraphIndex& graph : index.graphs())
     for (const NodeProto& node : graph.graph().node())
-      if (Hint found = hint(graph, node); !found.evidence.empty())
+      if (Hint found = hint(graph, node); found.evidence.kind != StatementKind::none)
         findings.push_back(
             make_finding(found.id, node_subject(graph, node), std::move(found.evidence)));
   return findings;

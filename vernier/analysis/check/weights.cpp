@@ -1,6 +1,5 @@
 #include "vernier/analysis/check/groups.h"
 
-#include <fmt/format.h>
 #include <vernier_onnx.pb.h>
 
 #include <algorithm>
@@ -75,21 +74,21 @@ Findings judge(const GraphIndex& graph, const std::string& name, DType dtype,
   const Subject subject = tensor_subject(graph, name);
   const std::int64_t inf = found.positive_inf + found.negative_inf;
   if (found.nan > 0 || (inf > 0 && !is_bound_or_mask(found)))
-    findings.push_back(make_finding(
-        "nonfinite-constant", subject,
-        fmt::format("{} NaN and {} infinite of {} elements", found.nan, inf, found.count)));
+    findings.push_back(
+        make_finding("nonfinite-constant", subject,
+                     {StatementKind::nonfinite_elements, {found.nan, inf, found.count}}));
   if (dtype == DType::f32 && found.beyond_f16 > 0) {
-    Finding finding = make_finding("fp16-overflow", subject,
-                                   fmt::format("{} of {} elements are beyond 65504, up to {:g}",
-                                               found.beyond_f16, found.count, found.largest));
+    Finding finding =
+        make_finding("fp16-overflow", subject,
+                     {StatementKind::beyond_f16, {found.beyond_f16, found.count, found.largest}});
     if (is_cast_to_f16(graph, name)) finding.severity = Severity::warning;
     findings.push_back(std::move(finding));
   }
   const double share = static_cast<double>(found.subnormal) / static_cast<double>(found.count);
   if (found.count > 1 && share >= (dtype == DType::f16 ? subnormal_share_f16 : subnormal_share_f32))
-    findings.push_back(make_finding("subnormal-weights", subject,
-                                    fmt::format("{} of {} elements ({:.1f}%) are subnormal",
-                                                found.subnormal, found.count, 100 * share)));
+    findings.push_back(make_finding(
+        "subnormal-weights", subject,
+        {StatementKind::subnormal_elements, {found.subnormal, found.count, 100 * share}}));
   return findings;
 }
 
@@ -126,9 +125,9 @@ Findings dead_channels_of(const GraphIndex& graph, const std::string& name,
     const bool possible = channels > 0 && zeros >= weight.size() / channels;
     const std::int64_t dead = possible ? dead_channels(weight, axis) : 0;
     if (dead == 0) return {};
-    Finding finding = make_finding("dead-channels", tensor_subject(graph, name),
-                                   fmt::format("{} of {} output channels of {} '{}' are all zero",
-                                               dead, channels, node->op_type(), node_label(*node)));
+    Finding finding = make_finding(
+        "dead-channels", tensor_subject(graph, name),
+        {StatementKind::dead_channels, {dead, channels, node->op_type(), node_label(*node)}});
     if (static_cast<double>(dead) < dead_share * static_cast<double>(channels))
       finding.severity = Severity::note;
     return {finding};

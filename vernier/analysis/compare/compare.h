@@ -15,9 +15,9 @@
 #include "vernier/analysis/pair.h"
 #include "vernier/analysis/parts/records.h"
 #include "vernier/analysis/progress.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 #include "vernier/runtime/runner.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

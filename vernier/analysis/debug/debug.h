@@ -20,12 +20,12 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 #include "vernier/metrics/statistics.h"
 #include "vernier/model/projections.h"
 #include "vernier/model/quantizer.h"
 #include "vernier/runtime/ort_options.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

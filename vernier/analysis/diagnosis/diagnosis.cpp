@@ -184,7 +184,7 @@ DiagnosisResult diagnose(const fs::path& reference, const fs::path& candidate, I
   options.layers.reference_model = models.reference;
   Samples& samples = *opened.inputs.samples;
   result.inputs = opened.inputs.description;
-  result.warnings = reported(opened.inputs.warnings);
+  result.warnings = opened.inputs.warnings;
   result.precision = precision_name(opened.candidate->model());
   if (models.reference_runner) result.versions = models.reference_runner->versions();
   ask_outputs(result, models, samples, options);

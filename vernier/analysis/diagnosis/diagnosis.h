@@ -16,7 +16,7 @@
 #include "vernier/analysis/evidence/bias_evidence.h"
 #include "vernier/analysis/evidence/narrow_range.h"
 #include "vernier/analysis/layers/layers.h"
-#include "vernier/analysis/warning.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/check/finding_kinds.h"
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/analysis/model_argument.h"
 
@@ -9,16 +9,17 @@ namespace {
 
 bool can_run(const CheckResult& check) {
   return std::ranges::none_of(check.findings, [](const Finding& finding) {
-    return finding.severity == Severity::error && explanation(finding.id).group == CheckGroup::runs;
+    return finding.severity == Severity::error &&
+           finding_kind(finding.id).group == CheckGroup::runs;
   });
 }
 
 // The checks of the reference: whether it runs, and whether it has the candidate's errors too.
 std::vector<std::string> asked_of_reference(const CheckResult& candidate) {
   std::vector<std::string> ids;
-  for (const Explanation& entry : explanations())
-    if (entry.severity == Severity::error && entry.group == CheckGroup::runs)
-      ids.emplace_back(entry.id);
+  for (const FindingKind& kind : finding_kinds())
+    if (kind.severity == Severity::error && kind.group == CheckGroup::runs)
+      ids.emplace_back(kind.id);
   for (const Finding& finding : candidate.findings)
     if (finding.severity == Severity::error) ids.push_back(finding.id);
   return ids;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "vernier/analysis/inputs/io_mapping.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/tensor/tensor.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

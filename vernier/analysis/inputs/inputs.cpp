@@ -105,9 +105,11 @@ Inputs from_file(const InputTarget& target, const InputSpec& spec) {
                             spec.data.filename().string(), batches.samples->size(), steps,
                             batches.samples->size()));
   if (rest != 0)
-    batches.warnings.push_back(fmt::format(
-        "[inputs] {}: the last {} of {} runs do not fill a sequence of {} steps; left out",
-        spec.data.filename().string(), rest, batches.samples->size(), steps));
+    batches.warnings.push_back({.kind = WarningKind::leftover_runs,
+                                .other = spec.data.filename().string(),
+                                .value = static_cast<double>(rest),
+                                .limit = static_cast<double>(batches.samples->size()),
+                                .more = {std::to_string(steps)}});
   return {select(spec, std::move(batches.samples), steps), spec.data.filename().string(),
           std::move(batches.warnings)};
 }

@@ -17,6 +17,7 @@
 #include "vernier/data/sample_order.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/model.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 
@@ -95,7 +96,7 @@ std::vector<TensorSpec> known_inputs(const InputTarget& target);
 struct Inputs {
   std::unique_ptr<Samples> samples;
   std::string description;  // "random uniform, seed 42" or the file's name
-  std::vector<std::string> warnings;
+  std::vector<Warning> warnings;
   std::optional<SampleOrder> order = {};  // of the examples of a dataset
 };
 

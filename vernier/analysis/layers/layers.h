@@ -17,12 +17,12 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
 #include "vernier/model/index.h"
 #include "vernier/model/projections.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -9,10 +9,10 @@
 #include "vernier/analysis/layers/fused.h"
 #include "vernier/analysis/layers/layers_sample.h"
 #include "vernier/analysis/layers/side_by_side.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/model/decoder.h"
 #include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -10,10 +10,10 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/analysis/pairing/by_name.h"
 #include "vernier/analysis/pairing/by_value.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/model/index.h"
 #include "vernier/model/model.h"
 #include "vernier/runtime/open_runner.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "vernier/analysis/pairing/match.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/tensor/tensor.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -8,8 +8,8 @@
 #include "vernier/analysis/progress.h"
 #include "vernier/analysis/quantize/search.h"
 #include "vernier/analysis/verdict.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/data/samples.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "vernier/analysis/quantize/quantize.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/model/index.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/quantize/quantize.h"
-#include "vernier/analysis/warning.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

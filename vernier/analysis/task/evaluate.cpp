@@ -254,8 +254,8 @@ void add_counts(TaskResult& result, const DatasetReport& data) {
 
 // Warnings about examples that were left out and classes without a sample.
 std::vector<Warning> data_warnings(const DatasetReport& examples, const DatasetReport& bank) {
-  std::vector<Warning> warnings = reported(dataset_warnings(bank));
-  std::ranges::move(reported(dataset_warnings(examples)), std::back_inserter(warnings));
+  std::vector<Warning> warnings = dataset_warnings(bank);
+  std::ranges::move(dataset_warnings(examples), std::back_inserter(warnings));
   if (const std::size_t empty = examples.empty_classes.size(); empty > 0)
     warnings.push_back({.kind = WarningKind::classes_left_out,
                         .subject = examples.empty_classes[0],

@@ -8,8 +8,8 @@
 
 #include "vernier/analysis/task/task.h"
 #include "vernier/analysis/verdict.h"
-#include "vernier/analysis/warning.h"
 #include "vernier/metrics/bootstrap.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

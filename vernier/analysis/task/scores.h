@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/analysis/warning.h"
 #include "vernier/metrics/bleu.h"
 #include "vernier/metrics/bootstrap.h"
 #include "vernier/metrics/classification.h"
 #include "vernier/metrics/neighbours.h"
 #include "vernier/metrics/segmentation.h"
 #include "vernier/tensor/tensor.h"
+#include "vernier/warning.h"
 
 namespace vernier {
 

@@ -10,7 +10,19 @@ namespace vernier {
 // What a result has to say besides its figures and its verdict. Each kind names the fields that it
 // sets; sentences are made in report/warning.h.
 enum class WarningKind {
-  reported,  // subject: the sentence of a runtime, of a file of inputs or of an error
+  reported,  // subject: the sentence of a runtime or of an error
+  // Files of inputs.
+  cast_array,      // subject: the input, other: the file; more: the array's type, the model's
+  permuted_rows,   // as cast_array; more: the shape of the array's rows, the model's
+  leftover_rows,   // as cast_array; value: how many, limit: of how many; more: the batch
+  leftover_runs,   // other: the file; value: how many, limit: of how many; more: the steps
+  unnamed_arrays,  // other: the file; value: how many, limit: how many of them are taken
+  unused_array,    // subject, other: the file
+  // Examples of a dataset that are left out. value: how many, limit: of how many, other: the
+  // first problem, if it is told here.
+  unreadable_images,
+  without_label,
+  unknown_labels,
   // Inputs and outputs.
   unbound_input,       // subject: of the candidate; the reference has none like it
   input_by_position,   // subject, other: the reference's
@@ -61,7 +73,7 @@ struct Warning {
   bool operator==(const Warning&) const = default;
 };
 
-// Sentences from below analysis/.
+// What runtimes say themselves.
 inline std::vector<Warning> reported(std::vector<std::string> sentences) {
   std::vector<Warning> warnings;
   for (std::string& sentence : sentences) warnings.push_back({.subject = std::move(sentence)});

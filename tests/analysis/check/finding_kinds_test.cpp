@@ -1,4 +1,4 @@
-#include "vernier/analysis/check/explanations.h"
+#include "vernier/analysis/check/finding_kinds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,23 +17,18 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(Explanations, every_entry_is_complete_and_its_id_unique) {
+TEST(FindingKinds, ids_are_unique) {
   std::set<std::string_view> ids;
-  for (const Explanation& entry : explanations()) {
-    EXPECT_TRUE(ids.insert(entry.id).second) << entry.id;
-    for (const std::string_view text : {entry.title, entry.what, entry.why, entry.remedy})
-      EXPECT_FALSE(text.empty()) << entry.id;
-    for (const std::string_view text : {entry.what, entry.why, entry.remedy})
-      EXPECT_TRUE(text.ends_with(".")) << entry.id << ": " << text;
-  }
+  for (const FindingKind& kind : finding_kinds())
+    EXPECT_TRUE(ids.insert(kind.id).second) << kind.id;
 }
 
-TEST(Explanations, an_unknown_id_names_those_that_are_close) {
-  EXPECT_EQ(explanation("float64").group, CheckGroup::numerics);
-  EXPECT_EQ(failure_of([] { explanation("fixed_batch"); }),
+TEST(FindingKinds, an_unknown_id_names_those_that_are_close) {
+  EXPECT_EQ(finding_kind("float64").group, CheckGroup::numerics);
+  EXPECT_EQ(failure_of([] { finding_kind("fixed_batch"); }),
             "[check] finding 'fixed_batch': there is none of that name; did you mean fixed-batch, "
             "mixed-batch?");
-  EXPECT_THAT(failure_of([] { explanation("xyzzy"); }),
+  EXPECT_THAT(failure_of([] { finding_kind("xyzzy"); }),
               AllOf(HasSubstr("there are unreadable-file"), HasSubstr("unquantized-operator")));
 }
 

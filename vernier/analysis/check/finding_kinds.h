@@ -19,22 +19,17 @@ enum class CheckGroup {
 };
 std::string_view check_group_name(CheckGroup group);  // "Dynamic axes"
 
-// All texts for one kind of finding, used by findings, `vernier check --explain`, SARIF rules and
-// docs/checks.md.
-struct Explanation {
+// What is decided about one kind of finding; its texts are in report/explanations.h.
+struct FindingKind {
   std::string_view id;
   CheckGroup group;
   Severity severity;
-  std::string_view title;
-  std::string_view what;
-  std::string_view why;
-  std::string_view remedy;
 };
 
 // Every kind of finding, by group, in the order in which they are checked.
-std::span<const Explanation> explanations();
+std::span<const FindingKind> finding_kinds();
 
 // Throws Error, suggesting similarly spelled ids, if the id does not exist.
-const Explanation& explanation(std::string_view id);
+const FindingKind& finding_kind(std::string_view id);
 
 }  // namespace vernier
