@@ -29,7 +29,7 @@ std::vector<std::vector<Tensor>> read(Samples& samples, std::int64_t first, std:
 SwitchedModel switched_model(const Model& reference, const Model& candidate,
                              const std::vector<Tensor>& sample) {
   const ModelIndex float_index(reference), quantized_index(candidate);
-  const Quantization quantization = require_quantization(ModelIndex(reference), quantized_index);
+  const Quantization quantization = require_quantization(float_index, quantized_index);
   const DebugPlan plan = make_plan(float_index, quantized_index, quantization, sample, {});
   std::vector<std::optional<ClipRange>> folded;
   for (std::size_t i = 0; i < quantization.activations.size(); ++i)
