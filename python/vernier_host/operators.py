@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from vernier_export.leaves import CallNames, traced_paths
-from vernier_host.leaves import calling_line, can_be_hooked
+from vernier_host.leaves import calling_line, can_be_hooked, texts_of
 
 # Operators whose other outputs (statistics, indices, a mask) are only for the gradient.
 ONE_OUTPUT = (
@@ -87,6 +87,7 @@ class Mode(TorchDispatchMode):
                 "call": call,
                 "source": calling_line(),
                 "constants": numbers(func, args) if any(part in operator for part in FOLDED) else {},
+                "settings": texts_of({each.name: value for each, value in zip(func._schema.arguments, args)}),
             }
 
         tensors = [each for each in flat((result,)) if isinstance(each, torch.Tensor)]
