@@ -98,5 +98,39 @@ TEST_F(ScaledProduct, the_weight_of_a_layer_that_is_wrong_behind_it_is_not_asked
   EXPECT_FALSE(result.rows[0].exceeds);
 }
 
+// x -> MatMul one -> MatMul two -> y. Both products are fused: only y is compared.
+std::string check_two_products(const std::string& first, const std::string& second,
+                               const std::vector<float>& of_second = {5, 6, 7, 8}) {
+  GraphBuilder graph;
+  graph.input("x", DType::f32, {{1}, {2}}).output("y");
+  graph.weight(tensor_of<float>("one", DType::f32, {2, 2}, {1, 2, 3, 4}));
+  graph.weight(tensor_of<float>("two", DType::f32, {2, 2}, of_second));
+  graph.node("MatMul", {"x", "one"}, {"a"}).node("MatMul", {"a", "two"}, {"y"});
+  const Model candidate = graph.model();
+  const ModelIndex index(candidate);
+  LayersResult result;
+  result.rows = {{.layer = "fc1", .type = "Linear", .match = Match::fused},
+                 {.layer = "fc2", .type = "Linear", .match = Match::fused},
+                 {.layer = "norm", .tensor = "y", .match = Match::value, .compared = true}};
+  const auto weight = [](const std::string& module, const std::string& initializer) {
+    return ComparedWeight{.parameter = module + ".weight",
+                          .module = module,
+                          .initializer = initializer,
+                          .match = WeightMatch::exact,
+                          .elements = 4};
+  };
+  const std::vector<ComparedWeight> weights = {weight("fc1", first), weight("fc2", second)};
+  return check_fused_weights(result, weights, {.candidate = index});
+}
+
+TEST(FusedWeightsOrder, two_weights_that_have_changed_places_are_not_the_references) {
+  EXPECT_EQ(check_two_products("one", "two"), "");
+  EXPECT_EQ(check_two_products("two", "one"), "fc1.weight");
+}
+
+TEST(FusedWeightsOrder, equal_weights_have_no_places_of_their_own) {
+  EXPECT_EQ(check_two_products("two", "one", {1, 2, 3, 4}), "");
+}
+
 }  // namespace
 }  // namespace vernier
