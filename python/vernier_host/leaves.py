@@ -122,6 +122,9 @@ def constants(module):
         for key, value in vars(module).items()
         if isinstance(value, (int, float)) and not isinstance(value, bool) and key[0] != "_"
     }
+    for other in ("variance_epsilon", "epsilon", "layer_norm_eps"):
+        if other in numbers:
+            numbers.setdefault("eps", numbers[other])
     if approximate := gelu_form(module):
         numbers["approximate"] = float(approximate == "tanh")
     return numbers

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model_builder.h"
+#include "vernier/tensor/convert.h"
 
 namespace vernier {
 namespace {
@@ -32,8 +33,9 @@ class ScaledProduct : public ::testing::Test {
         result, weights,
         {.candidate = index,
          .run_changed =
-             [&](std::span<const LayerRow> rows, const Model&) {
+             [&](std::span<const LayerRow> rows, const Model& changed) {
                ++runs;
+               tried = to_f64(changed.view(changed.graph().initializer(0)));
                std::vector<std::optional<IntroducedError>> errors(rows.size());
                errors[1] = {.max_abs_diff = change};
                return errors;
@@ -57,6 +59,7 @@ class ScaledProduct : public ::testing::Test {
   std::vector<ComparedWeight> weights;
   double change = 1;  // of the compared layer, when a weight is changed
   int runs = 0;
+  std::vector<double> tried;  // the changed weight
 };
 
 TEST_F(ScaledProduct, a_weight_that_is_the_parameter_needs_no_run) {
@@ -89,6 +92,12 @@ TEST_F(ScaledProduct, a_parameter_that_was_not_found_is_doubtful_if_no_layer_beh
   EXPECT_EQ(check({9, 9, 9, 9}), "fc.weight");
   change = 1;
   EXPECT_EQ(check({9, 9, 9, 9}), "");
+}
+
+TEST_F(ScaledProduct, zeros_are_changed_to_see_whether_a_layer_depends_on_them) {
+  weights = {weight(WeightMatch::not_found)};
+  EXPECT_EQ(check({0, 0, 0, 0}), "");
+  EXPECT_EQ(tried, (std::vector<double>{1, 1, 1, 1}));
 }
 
 TEST_F(ScaledProduct, the_weight_of_a_layer_that_is_wrong_behind_it_is_not_asked_for) {

@@ -72,6 +72,12 @@ TEST(Settings, an_unset_attribute_has_its_default) {
   const WatchedTensor leaf{.type = "Upsample", .settings = {{"mode", "bicubic"}}};
   EXPECT_THAT(found("Resize", {text_attribute("mode", "cubic")}, leaf), IsEmpty());
   EXPECT_THAT(found("Resize", {}, leaf), ElementsAre("mode: nearest, not cubic"));
+  vernier_onnx::AttributeProto factor;
+  factor.set_name("cubic_coeff_a");
+  factor.set_type(vernier_onnx::AttributeProto::FLOAT);
+  factor.set_f(-0.5F);
+  EXPECT_THAT(found("Resize", {text_attribute("mode", "cubic"), factor}, leaf),
+              ElementsAre("cubic_coeff_a: -0.5, not -0.75"));
 }
 
 TEST(Settings, an_operators_name_tells_its_mode) {

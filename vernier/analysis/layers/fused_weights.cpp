@@ -50,13 +50,14 @@ TensorProto* mutable_constant(GraphProto& graph, const std::string& name) {
   return nullptr;
 }
 
-// Changes each value much, also of a constant that holds one number.
+// Changes each value much, also of a constant that holds one number, or zeros.
 void change_values(TensorProto& stored, const WeightView& view) {
   constexpr double factor = 1.5;
   Tensor values = convert(view, DType::f64);
   const auto numbers = elements<double>(values);
   std::ranges::reverse(numbers);
-  for (double& number : numbers) number *= factor;
+  const bool are_zero = std::ranges::count(numbers, 0.0) == std::ssize(numbers);
+  for (double& number : numbers) number = are_zero ? 1 : factor * number;
   Tensor changed = convert(values, view.dtype);
   changed.shape = shape_of(stored);
   TensorProto proto = make_tensor_proto(changed);

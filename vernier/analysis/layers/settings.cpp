@@ -30,6 +30,14 @@ AttributeProto make_attribute(const std::string& name, const std::string& text) 
   return attribute;
 }
 
+AttributeProto make_attribute(const std::string& name, float number) {
+  AttributeProto attribute;
+  attribute.set_name(name);
+  attribute.set_type(AttributeProto::FLOAT);
+  attribute.set_f(number);
+  return attribute;
+}
+
 AttributeProto make_attribute(const std::string& name, std::int64_t number) {
   AttributeProto attribute;
   attribute.set_name(name);
@@ -163,6 +171,10 @@ Wanted wanted_of_resize(const Settings& settings) {
     wanted.push_back({"nearest_mode",
                       {make_attribute("nearest_mode", "floor")},
                       make_attribute("nearest_mode", "round_prefer_floor")});
+  if (mode == "cubic" && !settings.is("_aa"))
+    wanted.push_back({"cubic_coeff_a",
+                      {make_attribute("cubic_coeff_a", -0.75F)},
+                      make_attribute("cubic_coeff_a", -0.75F)});
   return wanted;
 }
 
