@@ -157,9 +157,9 @@ class Doubt(Record):
 
 
 class Verdict(Record):
-    """What the numbers mean: outcome is pass, fail or inconclusive."""
+    """What the numbers mean: outcome is pass, fail or inconclusive; None where nothing was judged."""
 
-    outcome: str
+    outcome: str | None
     failures: tuple[Failure, ...]
     doubts: tuple[Doubt, ...]
     limits: tuple[str, ...]
@@ -300,19 +300,21 @@ class Result(Record):
         return type(self), (KeptReport(self._report),)
 
     @property
-    def passed(self) -> bool:
-        """Whether the verdict is PASS: neither FAIL nor INCONCLUSIVE."""
-        return bool(self._data["pass"])
+    def passed(self) -> bool | None:
+        """Whether the verdict is PASS: neither FAIL nor INCONCLUSIVE. None if nothing was judged, as
+        in a task without reference and limits."""
+        return None if "pass" not in self._data else bool(self._data["pass"])
 
     @property
     def exit_code(self) -> int:
-        """The command's: 0 pass, 1 fail, 3 inconclusive."""
+        """The command's: 0 pass or nothing judged, 1 fail, 3 inconclusive."""
         return int(self._report.exit_code)
 
     @property
     def verdict(self) -> Verdict:
         """The outcome and its reason in a line, with the limits, failures and doubts behind it."""
-        return Verdict({**self._data["verdict"], "reason": self._report.conclusion})
+        nothing = {"outcome": None, "failures": [], "doubts": [], "limits": []}
+        return Verdict({**self._data.get("verdict", nothing), "reason": self._report.conclusion})
 
     def to_json(self) -> str:
         """The bytes that the command writes with -f json."""

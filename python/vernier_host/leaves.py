@@ -64,6 +64,7 @@ class Leaves:
                         "call": call,
                         "source": calling_line(),
                         "constants": constants(module),
+                        "settings": settings(module),
                     }
 
                 tensors = [tensor for _, tensor in walk(output, "")]
@@ -121,9 +122,45 @@ def constants(module):
         for key, value in vars(module).items()
         if isinstance(value, (int, float)) and not isinstance(value, bool) and key[0] != "_"
     }
+    for other in ("variance_epsilon", "epsilon", "layer_norm_eps"):
+        if other in numbers:
+            numbers.setdefault("eps", numbers[other])
     if approximate := gelu_form(module):
         numbers["approximate"] = float(approximate == "tanh")
     return numbers
+
+
+def settings(module):
+    """Its other settings as text: mode, align_corners, dilation..."""
+    if hasattr(module, "type_name") and hasattr(module, "graph"):
+        return operator_settings(module.graph)
+    return texts_of({key: value for key, value in vars(module).items() if key[0] != "_"})
+
+
+def texts_of(values):
+    """"bilinear", "1" for True, "[2,2]"; without what is neither text nor integers."""
+    texts = {}
+    for key, value in values.items():
+        if isinstance(value, str):
+            texts[key] = value
+        elif isinstance(value, int):
+            texts[key] = str(int(value))
+        elif isinstance(value, (tuple, list)) and all(isinstance(each, int) for each in value):
+            texts[key] = f"[{','.join(str(int(each)) for each in value)}]"
+    return texts
+
+
+def operator_settings(graph):
+    """Those that the operators of an unflattened module are given, and the names of these."""
+    given, operators = {}, []
+    for node in graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if node.op != "call_function" or schema is None:
+            continue
+        operators.append(schema.name.rpartition("::")[2])
+        named = dict(zip([argument.name for argument in schema.arguments], node.args))
+        given = {**named, **node.kwargs, **given}
+    return {**texts_of(given), "operators": " ".join(operators)}
 
 
 def gelu_form(module):

@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from vernier_export.leaves import CallNames, traced_paths
-from vernier_host.leaves import calling_line, can_be_hooked
+from vernier_host.leaves import calling_line, can_be_hooked, texts_of
 
 # Operators whose other outputs (statistics, indices, a mask) are only for the gradient.
 ONE_OUTPUT = (
@@ -20,8 +20,8 @@ ONE_OUTPUT = (
 )
 
 
-# Operators whose numeric arguments decide which weights an exporter may fold.
-FOLDED = ("batch_norm", "convolution")
+# Operators whose numeric arguments decide which weights an exporter may fold, or what they compute.
+NUMBERED = ("convolution", "norm", "elu", "hardtanh", "threshold", "shrink")
 
 
 class Operators:
@@ -86,7 +86,8 @@ class Mode(TorchDispatchMode):
                 "module": path,
                 "call": call,
                 "source": calling_line(),
-                "constants": numbers(func, args) if any(part in operator for part in FOLDED) else {},
+                "constants": numbers(func, args) if any(part in operator for part in NUMBERED) else {},
+                "settings": texts_of({each.name: value for each, value in zip(func._schema.arguments, args)}),
             }
 
         tensors = [each for each in flat((result,)) if isinstance(each, torch.Tensor)]

@@ -56,6 +56,15 @@ TEST(Envelope, json_has_the_same_facts_and_nothing_for_what_was_not_judged) {
   EXPECT_FALSE(report_json<Json>({.run = example()}).contains("verdict"));
 }
 
+TEST(Envelope, a_pass_without_limits_is_no_verdict_in_text_and_in_json) {
+  const Verdict comparable{.outcome = Outcome::pass};
+  const Json json = report_json<Json>({example(), {}, &comparable});
+  EXPECT_FALSE(json.contains("verdict"));
+  EXPECT_FALSE(json.contains("pass"));
+  EXPECT_TRUE(render_terminal(report_document({example(), {}, &comparable}, {}), false)
+                  .ends_with("no limits were given: nothing was judged\n"));
+}
+
 TEST(Envelope, an_interrupted_run_says_so) {
   RunDescription run = example();
   run.interrupted = true;

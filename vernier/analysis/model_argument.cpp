@@ -109,7 +109,8 @@ fs::path resolve_reference(const std::string& named, const ResolvedModel& model)
   if (!named.empty()) return holds_model(named) ? resolve_folder(named).model : fs::path(named);
   if (!model.reference.empty()) return model.reference;
   throw Error(
-      fmt::format("[model] {}: no reference; pass --reference MODEL.pt, MODEL.onnx or TENSORS.npz",
+      fmt::format("[model] {}: no reference; pass --reference MODEL.onnx, MODEL.pt, "
+                  "FILE.py:FUNCTION or TENSORS.npz",
                   model.name));
 }
 

@@ -116,6 +116,8 @@ struct Verdict {
   std::vector<Doubt> doubts;
   std::vector<Limit> limits;  // as requested; if empty, a pass says only that all was comparable
   bool pass() const { return outcome == Outcome::pass; }
+  // False of a pass without limits: only that all was comparable is known.
+  bool has_judged() const { return !pass() || !limits.empty(); }
   bool operator==(const Verdict&) const = default;
 };
 

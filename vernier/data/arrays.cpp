@@ -47,7 +47,14 @@ Arrays open_arrays(const fs::path& path) {
     return npy_files(path, std::move(names));
   }
   if (path.extension() == ".npy") return npy_files(path.parent_path(), {path.stem()});
-  if (path.extension() == ".npz") return npz_arrays(path);
+  if (path.extension() == ".npz") {
+    Arrays arrays = npz_arrays(path);
+    if (arrays.names.empty())
+      throw Error(fmt::format("[arrays] {}: holds no array; save it again, with "
+                              "numpy.savez(FILE, NAME=ARRAY)",
+                              path.string()));
+    return arrays;
+  }
   throw Error(fmt::format("[arrays] {}: expected .npy, .npz or a folder of .npy files, found '{}'",
                           path.string(), path.extension().string()));
 }

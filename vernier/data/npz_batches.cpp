@@ -121,7 +121,10 @@ std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> i
   throw Error(
       fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
                   "model's inputs are named",
-                  archive.subject(), input.name, fmt::join(quoted(archive.names()), ", ")));
+                  archive.subject(), input.name,
+                  archive.names().empty()
+                      ? "none"
+                      : fmt::format("{}", fmt::join(quoted(archive.names()), ", "))));
 }
 
 // The spec with the dims that the user gave; else, if the model does not declare a rank, with the

@@ -31,7 +31,7 @@ struct RunDescription {
   Runtimes runtimes;
 };
 
-// The parts of a report that all commands share. `verdict` is null if nothing was judged.
+// The parts of a report that all commands share. `verdict` is null if the command judges nothing.
 struct Envelope {
   RunDescription run;
   std::vector<std::string> warnings = {};
@@ -54,7 +54,7 @@ Json report_json(const Envelope& envelope) {
   json["run"] = Json::object();
   for (const auto& [name, fact] : run_facts(run))
     std::visit([&, &key = name](const auto& value) { json["run"][key] = value; }, fact);
-  if (envelope.verdict) {
+  if (envelope.verdict && envelope.verdict->has_judged()) {
     json["verdict"] = verdict_json<Json>(*envelope.verdict);
     json["pass"] = envelope.verdict->pass();
   }

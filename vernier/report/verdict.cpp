@@ -271,7 +271,7 @@ Paragraph verdict_paragraph(const Verdict& verdict) {
     case Outcome::fail: return {{"FAIL: " + shown_failures(verdict.failures), Tone::bad}};
     case Outcome::inconclusive: return inconclusive_paragraph(verdict);
   }
-  if (verdict.limits.empty()) return {{"no limits were given: nothing was judged", Tone::plain}};
+  if (!verdict.has_judged()) return {{"no limits were given: nothing was judged", Tone::plain}};
   return {{"PASS", Tone::good}};
 }
 

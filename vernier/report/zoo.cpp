@@ -38,7 +38,7 @@ Tone tone_of(const ZooRow& row) {
 std::string outcome_before(const ZooRow& row) {
   if (!row.last || row.state == ZooState::missing) return "";
   const bool has_result = row.state != ZooState::failed;
-  if (!row.last->outcome) return has_result ? " (was ERROR)" : "";
+  if (!row.last->outcome) return has_result && !row.last->figure ? " (was ERROR)" : "";
   const bool same = has_result && row.last->outcome == row.outcome;
   return same ? "" : fmt::format(" (was {})", word_of(*row.last->outcome));
 }
@@ -76,6 +76,11 @@ std::string state_text(const ZooRow& row) {
   return fmt::format("changed: {}", fmt::join(row.changed, ", "));
 }
 
+// Whether it was measured without limits.
+bool is_not_judged(const ZooRow& row) {
+  return !row.outcome && (row.state == ZooState::measured || row.state == ZooState::cached);
+}
+
 // The error of the row's command, or its failures and doubts.
 std::vector<std::string> reasons_of(const ZooRow& row) {
   if (!row.error.empty()) return {row.error};
@@ -100,7 +105,8 @@ std::string shown_reasons(const ZooRow& row) {
 // "of 12 rows 1 could not be measured, 2 FAIL"
 std::string rows_text(const ZooResult& result) {
   const std::string rows = format_count(std::ssize(result.rows), "row");
-  if (result.verdict.pass()) return fmt::format("all {} PASS", rows);
+  const auto unjudged = std::ranges::count_if(result.rows, is_not_judged);
+  if (result.verdict.pass() && unjudged == 0) return fmt::format("all {} PASS", rows);
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t number, const char* what) {
     if (number > 0) parts.push_back(fmt::format("{} {}", number, what));
@@ -111,6 +117,7 @@ std::string rows_text(const ZooResult& result) {
   add(count([](const ZooRow& row) { return row.outcome == Outcome::inconclusive; }),
       "INCONCLUSIVE");
   add(std::ranges::count(result.rows, ZooState::missing, &ZooRow::state), "not measured");
+  add(unjudged, "without limits: not judged");
   return fmt::format("of {} {}", rows, fmt::join(parts, ", "));
 }
 
@@ -153,6 +160,7 @@ Json row_json(const ZooRow& row) {
                {"state", zoo_state_name(row.state)},   {"outcome", outcome_json(row.outcome)},
                {"pass", row.outcome == Outcome::pass}, {"failures", reasons_of(row)},
                {"metric", figure_json(row.figure)}};
+  if (is_not_judged(row)) json.erase("pass");
   const auto change = delta(row);
   json["delta"] = optional_json(change);
   json["last"] = nullptr;
@@ -167,6 +175,7 @@ Json row_json(const ZooRow& row) {
 
 std::string verdict_word(const ZooRow& row) {
   if (row.state == ZooState::failed) return "ERROR";
+  if (is_not_judged(row)) return "not judged";
   return row.outcome ? word_of(*row.outcome) : "-";
 }
 

@@ -93,6 +93,7 @@ WatchedTensor watched_of(const json& entry) {
   return {.name = entry.at("name"),
           .type = entry.value("type", ""),
           .constants = entry.value("constants", std::map<std::string, double>()),
+          .settings = entry.value("settings", std::map<std::string, std::string>()),
           .module = entry.value("module", ""),
           .call = entry.value("call", 0),
           .source = entry.value("source", "")};

@@ -30,6 +30,9 @@ ModelFormat model_format(const std::filesystem::path& path) {
   if (ending == ".npz") return ModelFormat::recorded;
   if (std::ranges::find(torch_endings, ending) != torch_endings.end())
     return ModelFormat::torchscript;
+  if (ending == ".py")
+    throw Error(fmt::format("[open] {0}: name the function that makes the model, as {0}:FUNCTION",
+                            path.string()));
   throw Error(fmt::format(
       "[open] {}: expected a model (.onnx, or TorchScript in .pt), or recorded tensors (.npz or a "
       "folder of them); rename the file if it is one of these",

@@ -37,6 +37,8 @@ struct WatchedTensor {
   std::string name;
   std::string type = {};                         // of a leaf: the type of its module, "Conv2d"
   std::map<std::string, double> constants = {};  // of a leaf: numeric arguments of its operators
+  // Of a leaf: its settings that are not numbers alone, as text: mode "bilinear", dilation "[2,2]".
+  std::map<std::string, std::string> settings = {};
   bool in_control_flow = false;  // may run any number of times; `name` is that of the first
   std::string module = {};       // of a leaf or operator: path of the called module
   int call = 0;                  // index of this call of the module, from 0

@@ -86,7 +86,8 @@ class HeaderReader {
 
   std::string take(std::int64_t count, std::string_view field) {
     if (count > left_)
-      fail(field, fmt::format("{} bytes", count), fmt::format("{} to the end", left_));
+      fail(field, fmt::format("{} bytes", count),
+           fmt::format("{} to the end; the file was cut off: save it again", left_));
     std::string bytes(static_cast<std::size_t>(count), '\0');
     read_(std::as_writable_bytes(std::span(bytes)));
     left_ -= count;

@@ -10,6 +10,7 @@ export function outcome_of(report: ReportResult): string {
   const outcome = as_text(verdict.outcome);
   return outcome === "pass" && !(Array.isArray(verdict.limits) && verdict.limits.length > 0) ? "" : outcome;
 }
+const judging = new Set(["diff", "score", "eval"]); // their results lack a verdict if no limits were given
 const symbols: { [outcome: string]: string } = { pass: "✓", fail: "✗", inconclusive: "?" };
 
 const paragraphs = (report: ReportResult): string[] =>
@@ -116,11 +117,11 @@ export function Verdict({ report }: { report: ReportResult }) {
   const told = [...first_error(result), ...(report.document ? conclusion(report) : saved_conclusion(result))];
   return (
     <section class="verdict" aria-label="Verdict">
-      {result.verdict && <div class={`outcome ${judged ? outcome : "none"}`}>
+      {(result.verdict || judging.has(as_text(result.command))) && <div class={`outcome ${judged ? outcome : "none"}`}>
         <span class="badge" role="img" aria-label={judged ? outcome.toUpperCase() : "not judged"}>
           <span aria-hidden="true">{judged ? symbols[outcome] : "·"}</span> {judged ? outcome.toUpperCase() : "NOT JUDGED"}
         </span>
-        <p class="reason">{verdict_text(report) || (outcome === "pass" ? "Every limit was kept." : result.verdict ? "no limits were given: nothing was judged" : "")}</p>
+        <p class="reason">{verdict_text(report) || (outcome === "pass" ? "Every limit was kept." : "no limits were given: nothing was judged")}</p>
       </div>}
       <dl class="facts">
         {facts.map(([name, value]) => (

@@ -39,6 +39,30 @@ TEST(IsElsewhere, a_result_of_a_module_is_made_by_the_module) {
   EXPECT_TRUE(is_elsewhere(made, {.name = "lstm.norm", .type = "LayerNorm"}));
 }
 
+std::vector<std::optional<std::size_t>> placed_operators(
+    const std::vector<Layer>& rows, const std::vector<CandidateTensor>& tensors) {
+  std::vector<std::optional<std::size_t>> found;
+  for (const Placement& placement : align(rows, tensors)) found.push_back(placement.tensor);
+  return found;
+}
+
+TEST(Align, operators_of_their_own_kind_are_placed_by_their_order_in_the_module) {
+  const std::vector<Layer> rows = {{.name = "up/upsample_nearest2d", .type = "aten.upsample_nearest2d"},
+                                   {.name = "up/mul", .type = "aten.mul"},
+                                   {.name = "up/upsample_bicubic2d", .type = "aten.upsample_bicubic2d"}};
+  std::vector<CandidateTensor> tensors = {{.name = "x", .is_input = true},
+                                          {.name = "a", .layer = "up", .op = "Resize", .inputs = {0}},
+                                          {.name = "b", .layer = "up", .op = "Mul", .inputs = {1}},
+                                          {.name = "c", .layer = "up", .op = "Resize", .inputs = {2}}};
+  EXPECT_THAT(placed_operators(rows, tensors), ElementsAre(1, std::nullopt, 3));
+  tensors[3].inputs = {0};  // no longer computed from the first: their order may be another
+  EXPECT_THAT(placed_operators(rows, tensors),
+              ElementsAre(std::nullopt, std::nullopt, std::nullopt));
+  tensors[3] = {.name = "c", .layer = "other", .op = "Resize", .inputs = {2}};
+  EXPECT_THAT(placed_operators(rows, tensors),
+              ElementsAre(std::nullopt, std::nullopt, std::nullopt));
+}
+
 TEST(PairOutputs, names_come_first_and_what_has_none_is_listed) {
   const OutputPairing pairing = pair_outputs(std::vector<std::string>{"a", "b", "c"},
                                              std::vector<std::string>{"c", "a", "d"});

@@ -60,6 +60,14 @@ TEST(ZooVerdict, a_row_that_could_not_be_measured_is_a_failure_with_an_exit_code
   EXPECT_EQ(exit_code(result), 2);
 }
 
+TEST(ZooVerdict, a_row_that_was_measured_without_limits_has_no_outcome) {
+  ZooRow row = missing_row("a");
+  set_result(row, R"({"command": "eval", "metrics": []})");
+  EXPECT_FALSE(row.outcome);
+  EXPECT_TRUE(row.verdict.empty());
+  EXPECT_FALSE(judge_rows({row}, false).verdict.has_judged());
+}
+
 TEST(ZooVerdict, is_withheld_where_a_row_is_inconclusive_or_missing_or_the_run_was_interrupted) {
   for (const ZooResult& result :
        {judge_rows({measured_row("a", row_passes), measured_row("c", row_doubtful)}, false),

@@ -107,12 +107,13 @@ struct ExportedNumber {
   const char* attribute;
   float otherwise;  // the attribute's default
 };
-constexpr std::array<ExportedNumber, 5> exported_numbers = {
+constexpr std::array<ExportedNumber, 6> exported_numbers = {
     {{"LayerNorm", "eps", "LayerNormalization", "epsilon", 1e-5F},
      {"InstanceNorm", "eps", "InstanceNormalization", "epsilon", 1e-5F},
      {"BatchNorm", "eps", "BatchNormalization", "epsilon", 1e-5F},
      {"LeakyReLU", "negative_slope", "LeakyRelu", "alpha", 0.01F},
-     {"ELU", "alpha", "Elu", "alpha", 1.0F}}};
+     {"ELU", "alpha", "Elu", "alpha", 1.0F},
+     {"CELU", "alpha", "Celu", "alpha", 1.0F}}};
 
 // The first node whose attribute equals no leaf's constant; empty if none, or if the numbers of
 // nodes and leaves differ.

@@ -25,32 +25,9 @@ std::vector<std::string> attribute_value(const AttributeProto* attribute) {
   return {attribute_text(*attribute)};
 }
 
-// The node that writes the tensor, in the graph or a subgraph; null if none does.
-NodeProto* writer_in(GraphProto& graph, const std::string& tensor) {
-  for (NodeProto& node : *graph.mutable_node()) {
-    if (std::ranges::find(node.output(), tensor) != node.output().end()) return &node;
-    for (AttributeProto& attribute : *node.mutable_attribute())
-      if (attribute.has_g())
-        if (NodeProto* inner = writer_in(*attribute.mutable_g(), tensor)) return inner;
-  }
-  return nullptr;
-}
-
-// Sets the attribute of the node that writes the tensor; nullopt removes it.
-void set_attribute(Model& model, const std::string& tensor, const std::string& name,
-                   const std::optional<AttributeProto>& value) {
-  NodeProto* node = writer_in(model.graph(), tensor);
-  if (!node) return;
-  auto& attributes = *node->mutable_attribute();
-  if (const auto old = std::ranges::find(attributes, name, &AttributeProto::name);
-      old != attributes.end())
-    attributes.erase(old);
-  if (value) attributes.Add()->CopyFrom(*value);
-}
-
 // Makes the node that writes the tensor read a new constant at `input`.
 void set_operand(Model& model, const std::string& tensor, int input, const Tensor& value) {
-  NodeProto* node = writer_in(model.graph(), tensor);
+  NodeProto* node = find_writer(model.graph(), tensor);
   if (!node) return;
   TensorProto stored = make_tensor_proto(value);
   stored.set_name("vernier.corrected:" + tensor);
@@ -246,7 +223,7 @@ void add_axis(std::vector<OtherAttribute>& found, const Region& region, const No
 // Makes ONNX Runtime's own operator of that form write the tensor.
 void set_gelu(Model& model, const std::string& tensor, const std::string& input, GeluForm form) {
   constexpr const char* domain = "com.microsoft";
-  NodeProto* node = writer_in(model.graph(), tensor);
+  NodeProto* node = find_writer(model.graph(), tensor);
   if (!node) return;
   node->set_op_type(form == GeluForm::tanh ? "FastGelu" : "Gelu");
   node->set_domain(domain);
@@ -283,6 +260,27 @@ void add_gelu_form(std::vector<OtherAttribute>& found, const Region& region,
 }
 
 }  // namespace
+
+NodeProto* find_writer(GraphProto& graph, const std::string& tensor) {
+  for (NodeProto& node : *graph.mutable_node()) {
+    if (std::ranges::find(node.output(), tensor) != node.output().end()) return &node;
+    for (AttributeProto& attribute : *node.mutable_attribute())
+      if (attribute.has_g())
+        if (NodeProto* inner = find_writer(*attribute.mutable_g(), tensor)) return inner;
+  }
+  return nullptr;
+}
+
+void set_attribute(Model& model, const std::string& tensor, const std::string& name,
+                   const std::optional<AttributeProto>& value) {
+  NodeProto* node = find_writer(model.graph(), tensor);
+  if (!node) return;
+  auto& attributes = *node->mutable_attribute();
+  if (const auto old = std::ranges::find(attributes, name, &AttributeProto::name);
+      old != attributes.end())
+    attributes.erase(old);
+  if (value) attributes.Add()->CopyFrom(*value);
+}
 
 std::string attribute_text(const AttributeProto& attribute) {
   switch (attribute.type()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ struct OtherAttribute {
   LayerEvidence evidence;
   std::function<void(Model& candidate)> correct;
 };
+
+// The node that writes the tensor, in the graph or a subgraph; null if none does.
+NodeProto* find_writer(GraphProto& graph, const std::string& tensor);
+
+// Sets the attribute of the node that writes the tensor; nullopt removes it.
+void set_attribute(Model& model, const std::string& tensor, const std::string& name,
+                   const std::optional<AttributeProto>& value);
 
 // Attributes and scalar constants that differ between regions with the same operators.
 std::vector<OtherAttribute> differing_attributes(const Region& reference, const Region& candidate);

@@ -12,6 +12,7 @@
 #include "vernier/analysis/layers/attributes.h"
 #include "vernier/analysis/layers/evidence.h"
 #include "vernier/analysis/layers/graph.h"
+#include "vernier/analysis/layers/settings.h"
 #include "vernier/analysis/pairing/by_value.h"
 #include "vernier/model/inference_mode.h"
 #include "vernier/model/precision.h"
@@ -211,8 +212,11 @@ class Diagnoser {
     const Region region = region_of(index);
     std::vector<OtherAttribute> found;
     if (const auto leaf = std::ranges::find(options_.leaves, row.layer, &WatchedTensor::name);
-        leaf != options_.leaves.end())
+        leaf != options_.leaves.end()) {
       found = differing_constants(region, *leaf);
+      std::ranges::move(differing_settings(region, *leaf, row.reference_shape.size()),
+                        std::back_inserter(found));
+    }
     if (found.empty() && options_.reference)
       found = differing_attributes(reference_region(row), region);
     return found;

@@ -50,13 +50,14 @@ TensorProto* mutable_constant(GraphProto& graph, const std::string& name) {
   return nullptr;
 }
 
-// Changes each value much, also of a constant that holds one number.
+// Changes each value much, also of a constant that holds one number, or zeros.
 void change_values(TensorProto& stored, const WeightView& view) {
   constexpr double factor = 1.5;
   Tensor values = convert(view, DType::f64);
   const auto numbers = elements<double>(values);
   std::ranges::reverse(numbers);
-  for (double& number : numbers) number *= factor;
+  const bool are_zero = std::ranges::count(numbers, 0.0) == std::ssize(numbers);
+  for (double& number : numbers) number = are_zero ? 1 : factor * number;
   Tensor changed = convert(values, view.dtype);
   changed.shape = shape_of(stored);
   TensorProto proto = make_tensor_proto(changed);
@@ -117,7 +118,81 @@ class FusedWeights {
     return found;
   }
 
+  // A parameter that is where the reference has another: a layer that the reference calls earlier
+  // cannot depend on one that it calls later. Empty if there is none.
+  std::string misplaced() const {
+    const std::vector<Placed> placed = placed_weights();
+    for (const Placed& early : placed) {
+      std::set<const NodeProto*> sources;
+      for (const Placed& late : placed) {
+        if (late.row <= early.row || late.weight->elements != early.weight->elements ||
+            !(is_fused(early) || is_fused(late)))
+          continue;
+        if (sources.empty()) sources = sources_of(*early.node);
+        if (sources.contains(late.node) && is_the_only_one(*early.weight) &&
+            is_the_only_one(*late.weight))
+          return is_fused(early) ? early.weight->parameter : late.weight->parameter;
+      }
+    }
+    return "";
+  }
+
  private:
+  // A parameter of one row that one node of the candidate reads.
+  struct Placed {
+    const ComparedWeight* weight = nullptr;
+    std::size_t row = 0;
+    const NodeProto* node = nullptr;
+  };
+
+  bool is_fused(const Placed& placed) const {
+    return result_.rows[placed.row].match == Match::fused;
+  }
+
+  std::vector<Placed> placed_weights() const {
+    std::map<std::string, std::set<const NodeProto*>> readers;
+    for (const NodeProto& node : candidate_.model().graph().node())
+      for (const std::string& input : node.input())
+        if (const TensorProto* stored = stored_weight(candidate_, input))
+          readers[stored->name()].insert(&node);
+    std::vector<Placed> placed;
+    for (const ComparedWeight& weight : weights_) {
+      const auto nodes = readers.find(weight.initializer);
+      if (!is_parameter(weight) || weight.elements < 2 || nodes == readers.end() ||
+          nodes->second.size() != 1)
+        continue;
+      std::vector<std::size_t> rows;
+      for (std::size_t i = 0; i < result_.rows.size(); ++i)
+        if (is_read_by(result_.rows[i], weight)) rows.push_back(i);
+      if (rows.size() == 1) placed.push_back({&weight, rows[0], *nodes->second.begin()});
+    }
+    return placed;
+  }
+
+  // The nodes that the node is computed from.
+  std::set<const NodeProto*> sources_of(const NodeProto& node) const {
+    std::set<const NodeProto*> sources;
+    std::vector<const NodeProto*> waiting = {&node};
+    while (!waiting.empty()) {
+      const NodeProto* next = waiting.back();
+      waiting.pop_back();
+      for (const std::string& input : next->input())
+        if (const NodeProto* writer = candidate_.main().producer(input);
+            writer && sources.insert(writer).second)
+          waiting.push_back(writer);
+    }
+    return sources;
+  }
+
+  // Whether no other weight of the candidate has the same values: any of these may be the
+  // parameter's.
+  bool is_the_only_one(const ComparedWeight& weight) const {
+    std::set<std::string> others;
+    for (const TensorProto& each : candidate_.model().graph().initializer())
+      if (each.name() != weight.initializer) others.insert(each.name());
+    return !holds_copy(others, weight);
+  }
+
   bool is_read_by(const LayerRow& row, const ComparedWeight& weight) const {
     if (!reference_) return weight.module == row.layer;
     const FoundTensor* found = reference_->tensor(row.layer);
@@ -289,8 +364,9 @@ std::string check_fused_weights(LayersResult& result, std::span<const ComparedWe
                                 const FusedWeightsOptions& options) {
   const auto places = [&] { return CandidateGraph(options.candidate, result.rows); };
   FusedWeights(result, weights, places(), options).release_folded();
-  const std::vector<Unproven> unproven =
-      FusedWeights(result, weights, places(), options).unproven();
+  FusedWeights fused(result, weights, places(), options);
+  const std::vector<Unproven> unproven = fused.unproven();
+  if (std::string name = fused.misplaced(); !name.empty()) return name;
   return unproven.empty() || !options.run_changed
              ? ""
              : independent_of(unproven, result, options.candidate, options.run_changed);

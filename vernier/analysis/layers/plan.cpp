@@ -115,6 +115,7 @@ class Collector {
     tensor.layer_is_metadata = metadata.has_value();
     tensor.layer_is_recalled = !metadata && recalled;
     tensor.source = source_line(node);
+    if (number == 0 && node.domain().empty()) tensor.op = node.op_type();
     tensor.is_activated = !attribute_string(node, "activation").empty();
     tensor.is_moved = std::ranges::any_of(
         std::array{"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity"},

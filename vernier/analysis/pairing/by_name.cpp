@@ -158,6 +158,65 @@ void place_outputs(std::span<const Layer> layers, std::span<const CandidateTenso
       placement = {pair.match, tensor_outputs[pair.candidate]};
 }
 
+// A PyTorch operator, by a part of its name, and the one operator that it is exported as.
+struct ExportedKind {
+  std::string_view part, op;
+};
+constexpr std::array<ExportedKind, 8> exported_kinds = {{{"upsample", "Resize"},
+                                                         {"grid_sampler", "GridSample"},
+                                                         {"_pad", "Pad"},
+                                                         {"log_softmax", "LogSoftmax"},
+                                                         {"softmax", "Softmax"},
+                                                         {"max_pool", "MaxPool"},
+                                                         {"avg_pool", "AveragePool"},
+                                                         {"pixel_shuffle", "DepthToSpace"}}};
+
+std::string_view exported_kind(const Layer& layer) {
+  if (!layer.type.starts_with("aten.")) return "";
+  const auto kind = std::ranges::find_if(exported_kinds, [&](const ExportedKind& each) {
+    return layer.type.find(each.part) != std::string::npos;
+  });
+  return kind == exported_kinds.end() ? "" : kind->op;
+}
+
+// Whether each is computed from the one before, so that they have one order.
+bool are_chained(const std::vector<std::size_t>& chain, std::span<const CandidateTensor> tensors) {
+  for (std::size_t i = 1; i < chain.size(); ++i) {
+    std::vector<bool> from(tensors.size());
+    for (std::size_t j = chain[i - 1]; j <= chain[i]; ++j)
+      from[j] = j == chain[i - 1] || std::ranges::any_of(tensors[j].inputs, [&](std::size_t input) {
+                  return from[input];
+                });
+    if (!from[chain[i]]) return false;
+  }
+  return true;
+}
+
+// Of two operators with equal arguments the exporter may keep one, and then the numbers differ.
+void place_operators(std::span<const Layer> layers, std::span<const CandidateTensor> tensors,
+                     std::vector<Placement>& placements) {
+  using Place = std::pair<std::string, std::string_view>;  // module and kind
+  std::map<Place, std::vector<std::size_t>> wanted, found;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::size_t slash = layers[i].name.rfind('/');
+    if (const std::string_view kind = exported_kind(layers[i]); !kind.empty())
+      wanted[{slash == std::string::npos ? "" : layers[i].name.substr(0, slash), kind}].push_back(i);
+  }
+  if (wanted.empty()) return;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (!tensors[i].name.empty() && !tensors[i].op.empty())
+      found[{tensors[i].layer, tensors[i].op}].push_back(i);
+  for (const auto& [place, rows] : wanted) {
+    const auto chain = found.find(place);
+    if (chain == found.end() || chain->second.size() != rows.size() ||
+        !are_chained(chain->second, tensors))
+      continue;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (Placement& placement = placements[rows[i]]; !placement.tensor)
+        placement = {Match::scope, chain->second[i]};
+  }
+}
+
 std::size_t place_of(std::span<const std::string> names, const std::string& name) {
   return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
 }
@@ -319,6 +378,7 @@ std::vector<Placement> align(std::span<const Layer> layers,
   for (const Layer& layer : layers) placements.push_back(place(layer, names, scopes, tensors));
   place_calls(layers, tensors, placements);
   place_outputs(layers, tensors, placements);
+  place_operators(layers, tensors, placements);
   return placements;
 }
 

@@ -73,6 +73,7 @@ struct CandidateTensor {
   bool layer_is_metadata = false;   // `layer` is from the node's metadata, not from a name
   bool layer_is_recalled = false;   // `layer` is from the metadata of a former node of this name
   std::string source = "";          // the line of code that it comes from; empty if unknown
+  std::string op = "";              // of the node that writes it, if it is ONNX's
   std::vector<std::size_t> inputs;  // indices, in the same list, of the tensors it is computed from
   bool is_input = false;            // of the model
   bool is_output = false;
@@ -106,7 +107,9 @@ bool is_elsewhere(const CandidateTensor& tensor, const Layer& layer);
 // Places layers by names, without running anything. First by a tensor of the layer's name, or of
 // its first result ("lstm.0"), that belongs to no other module and, for a module, is not an input
 // of the model (an argument may have the module's name). Then by the exporter's scope: the last
-// tensor that leaves the scope is the layer's output. Last, outputs by position.
+// tensor that leaves the scope is the layer's output. Outputs by position. Last, operators of
+// PyTorch ("aten.pad") whose counterpart has a kind of its own, such as Resize: by their order in a
+// module that has as many of these, each computed from the one before.
 std::vector<Placement> align(std::span<const Layer> layers,
                              std::span<const CandidateTensor> tensors);
 

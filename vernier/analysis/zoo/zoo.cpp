@@ -126,12 +126,13 @@ std::string_view zoo_state_name(ZooState state) {
 
 void set_result(ZooRow& row, const std::string& json) {
   const Json result = try_parse_json<Json>(json);
-  if (!result.is_object() || !result.contains("verdict") || !result["verdict"].is_object())
+  if (!result.is_object() || !result.contains("command"))
     throw Error(
         fmt::format("[zoo] {}: {} wrote no result", row_name(row.entry), row.entry.command));
+  row.figure = figure_of(result, row.entry.metric);
+  if (!result.contains("verdict")) return;
   const std::string outcome = result["verdict"].value("outcome", "");
   if (!parse_outcome(outcome)) throw Error("[zoo] a result without a verdict");
-  row.figure = figure_of(result, row.entry.metric);
   row.verdict = json_line(result["verdict"]);
   row.outcome = parse_outcome(outcome);
 }

@@ -29,7 +29,7 @@ struct ZooFigure {
 
 // A row's result in the last complete run.
 struct ZooLast {
-  std::optional<Outcome> outcome;  // nullopt if it could not be measured
+  std::optional<Outcome> outcome;  // nullopt if nothing was measured or judged
   std::optional<ZooFigure> figure;
   bool operator==(const ZooLast&) const = default;
 };
@@ -39,14 +39,14 @@ struct ZooRow {
   ZooState state = ZooState::missing;
   std::string verdict;             // of the command's result, as JSON; empty if there is none
   std::string error;               // why there is no result
-  std::optional<Outcome> outcome;  // nullopt if there is no result
+  std::optional<Outcome> outcome;  // nullopt if there is no result, or it judges nothing
   std::optional<ZooFigure> figure;
   std::optional<ZooLast> last;
   std::vector<std::string> changed;  // facts that differ from the last run
   bool operator==(const ZooRow&) const = default;
 };
 
-// Takes verdict, outcome and figure from the command's JSON, which may be large. Throws Error if
+// Takes verdict, outcome, both unless nothing was judged, and figure from the command's JSON, which may be large. Throws Error if
 // that is not a result.
 void set_result(ZooRow& row, const std::string& json);
 

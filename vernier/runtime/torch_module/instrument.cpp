@@ -1,5 +1,6 @@
 #include "vernier/runtime/torch_module/instrument.h"
 
+#include <c10/util/StringUtil.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/ir/constants.h>
 #include <torch/csrc/jit/passes/inline_fork_wait.h>
@@ -104,6 +105,40 @@ std::map<std::string, double> number_arguments(const Graph& graph, const std::st
     }
   }
   return numbers;
+}
+
+// "[2,2]", "bilinear", "1" for true; empty for tensors and what is computed.
+std::string setting_text(const Value* value) {
+  if (const auto constant = toIValue(value)) {
+    if (constant->isString()) return constant->toStringRef();
+    if (constant->isBool()) return constant->toBool() ? "1" : "0";
+    if (constant->isInt()) return std::to_string(constant->toInt());
+    return constant->isIntList() ? "[" + c10::Join(",", constant->toIntVector()) + "]" : "";
+  }
+  if (value->node()->kind() != prim::ListConstruct) return "";
+  std::vector<std::int64_t> items;
+  for (const Value* item : value->node()->inputs()) {
+    const auto constant = toIValue(item);
+    if (!constant || !constant->isInt()) return "";
+    items.push_back(constant->toInt());
+  }
+  return "[" + c10::Join(",", items) + "]";
+}
+
+// The settings of the leaf's operators, and their names as "operators".
+std::map<std::string, std::string> setting_arguments(const Graph& graph) {
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> operators;
+  for (const Node* node : graph.nodes()) {
+    const auto* schema = node->maybeSchema();
+    if (!schema || !node->kind().is_aten()) continue;
+    operators.emplace_back(node->kind().toUnqualString());
+    for (std::size_t i = 0; i < node->inputs().size(); ++i)
+      if (std::string text = setting_text(node->input(i)); !text.empty())
+        settings.emplace(schema->arguments()[i].name(), std::move(text));
+  }
+  settings["operators"] = c10::Join(" ", operators);
+  return settings;
 }
 
 std::set<std::string> module_paths(const Module& root) {
@@ -211,8 +246,12 @@ class Instrumenter {
       const torch::jit::Method called = callee.module.get_method(call->s(attr::name));
       const auto& method = called.function();
       if (watch_leaves_) insert_observe(call, *toGraphFunction(method).graph());
-      watched_.push_back(
-          {name, type, number_arguments(*forward_graph(callee.module), type), in_control_flow});
+      const auto graph = forward_graph(callee.module);
+      watched_.push_back({.name = name,
+                          .type = type,
+                          .constants = number_arguments(*graph, type),
+                          .settings = setting_arguments(*graph),
+                          .in_control_flow = in_control_flow});
     }
     leaf_modules_.push_back(callee.path);
   }
