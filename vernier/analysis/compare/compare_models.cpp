@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
@@ -15,6 +17,7 @@
 #include "vernier/analysis/inputs/pick_inputs.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/reopening_runner.h"
 #include "vernier/runtime/stopping.h"
@@ -164,6 +167,28 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
     if (std::ranges::none_of(tensors, is_it) && std::ranges::none_of(others, is_it))
       failures.push_back(missing_failure(value.name, "output", "candidate"));
   }
+  return failures;
+}
+
+// Scales of quantizers that are not finite: kernels make numbers of what they scale, so outputs
+// need not show it.
+std::vector<Failure> nonfinite_scales(const ModelIndex& candidate) {
+  std::set<std::string> seen;
+  std::vector<Failure> failures;
+  const auto add = [&](const Tensor& scale) {
+    if (scale.name.empty() || !seen.insert(scale.name).second) return;
+    NonfiniteCounts counts;
+    for (const double value : to_f64(scale)) {
+      counts.candidate_nan += std::isnan(value) ? 1 : 0;
+      counts.candidate_inf += std::isinf(value) ? 1 : 0;
+    }
+    std::ranges::move(nonfinite_failures(scale.name, "scale", counts),
+                      std::back_inserter(failures));
+  };
+  const Quantization found = find_quantization(candidate);
+  for (const QuantizedActivation& activation : found.activations)
+    if (!activation.dynamic) add(activation.quantizer.scale);
+  for (const QuantizedWeight& weight : found.weights) add(weight.quantizer.scale);
   return failures;
 }
 
@@ -369,6 +394,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                                  .close_reference = [&] {
                                    if (reference) reference->close();
                                  }});
+  if (evidence.quantized)
+    result.verdict = with_failures(std::move(result.verdict), nonfinite_scales(candidate_index));
   if (models.reference && !compare_options.allow_missing)
     result.verdict =
         with_failures(std::move(result.verdict),
