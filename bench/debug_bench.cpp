@@ -14,6 +14,7 @@
 #include "vernier/analysis/debug/debug.h"
 #include "vernier/analysis/inputs/bind_inputs.h"
 #include "vernier/data/random.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace {

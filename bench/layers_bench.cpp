@@ -12,6 +12,7 @@
 #include "bench/child_process.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/open_runner.h"
 
 namespace {

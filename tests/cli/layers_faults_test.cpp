@@ -12,6 +12,7 @@
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
 #include "vernier/exporting/exporter.h"
+#include "vernier/model/index.h"
 #include "vernier/report/layers.h"
 
 namespace vernier {

@@ -9,6 +9,7 @@
 #include "vernier/analysis/decoding/run_map.h"
 #include "vernier/error.h"
 #include "vernier/metrics/similarity.h"
+#include "vernier/model/index.h"
 #include "vernier/report/warning.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"

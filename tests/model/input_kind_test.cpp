@@ -303,6 +303,24 @@ TEST(InputKind, masks_are_read_as_truth_or_subtracted_from_one) {
   EXPECT_EQ(role_of(cast), InputRole::mask);
 }
 
+TEST(InputKind, what_is_compared_with_zero_or_equal_to_one_is_a_mask) {
+  const auto role = [](const std::string& op, float with, std::vector<Dim> shape) {
+    auto builder = with_input(DType::i64, std::move(shape));
+    builder.weight(number("number", with)).node(op, {"x", "number"}, {"y"});
+    return role_of(builder);
+  };
+  EXPECT_EQ(role("Equal", 0, tokens), InputRole::mask);
+  EXPECT_EQ(role("Equal", 1, tokens), InputRole::mask);
+  EXPECT_EQ(role("Greater", 0, tokens), InputRole::mask);
+  EXPECT_EQ(role("Greater", 5, tokens), InputRole::values);
+  EXPECT_EQ(role("Equal", 5, tokens), InputRole::choices);
+  EXPECT_EQ(role("Equal", 0, {}), InputRole::choices);
+  auto both = with_input(DType::i64, tokens);  // kinds of tokens
+  both.weight(number("zero", 0)).weight(number("one", 1));
+  both.node("Equal", {"x", "zero"}, {"a"}).node("Equal", {"x", "one"}, {"y"});
+  EXPECT_EQ(role_of(both), InputRole::choices);
+}
+
 TEST(InputKind, a_mask_is_one_although_quantizers_round_it_and_the_one_that_it_is_taken_from) {
   auto builder = with_input(DType::i64, tokens);
   builder.weight(tensor_of<float>("scale", DType::f32, {}, {1.0F / 255}))

@@ -128,6 +128,9 @@ std::string_view doubt_kind_name(DoubtKind kind) {
     case DoubtKind::unproven_structure: return "unproven_structure";
     case DoubtKind::missing_activation: return "missing_activation";
     case DoubtKind::other_node: return "other_node";
+    case DoubtKind::other_checkpoint: return "other_checkpoint";
+    case DoubtKind::misplaced_bias: return "misplaced_bias";
+    case DoubtKind::transposed_weight: return "transposed_weight";
     case DoubtKind::unproven_weight: return "unproven_weight";
     case DoubtKind::alike_samples: return "alike_samples";
     case DoubtKind::unknown_inputs: return "unknown_inputs";

@@ -73,6 +73,9 @@ enum class DoubtKind {
   unproven_structure,  // the same, and what stayed quantized does not explain it
   missing_activation,  // the candidate has fewer activation functions than the reference
   other_node,          // a node differs from the reference's, which synthetic inputs may not show
+  other_checkpoint,    // weights near the reference's, with whose the outputs are clearly better
+  misplaced_bias,      // all zeros, or in another order, which the outputs hardly show
+  transposed_weight,   // a weight's axes are swapped, which the outputs do not show
   unproven_weight,     // of a layer that was fused, which what follows hardly depends on
   alike_samples,       // the network computes almost the same for all samples
   unknown_inputs,      // synthetic inputs, and nothing tells whether they resemble real ones

@@ -46,6 +46,14 @@ std::optional<Doubt> unlike_inputs(const Evidence& evidence) {
                "", evidence.calibration->score, most_score(evidence.real_inputs)};
 }
 
+// Empty if none is transposed.
+std::string transposed_weight(const Evidence& evidence) {
+  if (!evidence.weights) return "";
+  const auto& rows = evidence.weights->weights;
+  const auto found = std::ranges::find(rows, true, &PairedWeight::transposed);
+  return found == rows.end() ? "" : found->candidate;
+}
+
 std::vector<Doubt> doubts_of(const Evidence& evidence) {
   std::vector<Doubt> doubts;
   if (const auto doubt = unlike_inputs(evidence)) doubts.push_back(*doubt);
@@ -64,6 +72,9 @@ std::vector<Doubt> doubts_of(const Evidence& evidence) {
             : Doubt{DoubtKind::narrow_input, narrow->tensor, narrow->overflow, most_overflow});
   if (const auto& bias = evidence.bias; bias && !evidence.real_inputs)
     doubts.push_back({DoubtKind::changed_scale, bias->tensor, bias->ratio, 1});
+  std::ranges::copy(evidence.parameters, std::back_inserter(doubts));
+  if (const std::string weight = transposed_weight(evidence); !weight.empty())
+    doubts.push_back({DoubtKind::transposed_weight, weight});
   if (const auto& others = evidence.others; others && others->limit)
     doubts.push_back(
         {DoubtKind::other_inputs, others->subject, others->value, others->limit->value});

@@ -26,6 +26,13 @@ bool is_waveform(const TensorSpec& input, const InputUses& uses) {
          (dims.size() == 2 || (dims.size() == 3 && dims[1].size == 1));
 }
 
+// Whether elements are compared with one of 0 and 1 alone: drawn from that number, all would be
+// equal, as if a text were all padding. A single number may choose between branches.
+bool asks_for_truth(const InputUses& uses) {
+  const auto& choices = uses.choices;
+  return uses.truth && (choices.empty() || (choices.size() == 1 && *choices.begin() <= 1));
+}
+
 InputKind integer_kind(const TensorSpec& input, const InputUses& uses) {
   if (channels_last(input))
     return {.role = InputRole::image,
@@ -37,13 +44,14 @@ InputKind integer_kind(const TensorSpec& input, const InputUses& uses) {
     ids = {0, ids ? std::min(last, ids->high) : last};
   }
   if (ids) return {.role = InputRole::ids, .range = ids};
-  if (!uses.choices.empty())
+  const bool is_truth = asks_for_truth(uses) && !input.shape.empty();
+  if (!uses.choices.empty() && !is_truth)
     return {.role = InputRole::choices, .choices = {uses.choices.begin(), uses.choices.end()}};
   if (uses.condition) return {.role = InputRole::condition};
   if (uses.mask) return {.role = InputRole::mask};
   if (uses.length || (uses.counted_to && input.shape.size() <= 1))
     return {.role = InputRole::length};
-  if (input.dtype == DType::boolean) return {.role = InputRole::mask};
+  if (is_truth || input.dtype == DType::boolean) return {.role = InputRole::mask};
   if (uses.number && input.shape.size() >= 2) return {.role = InputRole::positions};
   return {};
 }

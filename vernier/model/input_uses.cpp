@@ -408,8 +408,11 @@ class InputTracker {
       change_uses(value, true, [](InputUses& uses) { uses.counted_to = true; });
     if (!numbers || numbers->empty()) return;
     if (counts_up(*numbers)) return note_range(value, {numbers->front(), numbers->back()});
-    if (equal && numbers->size() == 1)
-      change_uses(value, true, [&](InputUses& uses) { uses.choices.insert(numbers->front()); });
+    if (numbers->size() != 1) return;
+    const double number = numbers->front();
+    if (number == 0 || (equal && number == 1))
+      change_uses(value, true, [](InputUses& uses) { uses.truth = true; });
+    if (equal) change_uses(value, true, [&](InputUses& uses) { uses.choices.insert(number); });
   }
 
   void note_range(const Value& value, const Interval& range) {

@@ -23,6 +23,7 @@ struct InputUses {
   std::optional<Interval> quantized;      // * calibration range of the quantizer that reads it
   std::vector<double> means, deviations;  // * of its features, from a Scaler
   bool mask = false;                      // read as booleans, or summed
+  bool truth = false;                     // compared with 0 or equal to 1, as "mask == 0" does
   bool condition = false;                 // the condition of an If
   bool length = false;                    // read as a size or a bound
   bool counted_to = false;                // compared with positions computed from a shape

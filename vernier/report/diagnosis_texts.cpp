@@ -11,6 +11,7 @@
 #include "vernier/report/layers.h"
 #include "vernier/report/number.h"
 #include "vernier/report/runtime_loss.h"
+#include "vernier/report/verdict.h"
 
 namespace vernier {
 namespace {
@@ -79,6 +80,13 @@ std::string structure_text(const DiagnosisResult& result) {
                                          format_decibels(structure.sqnr_db));
   if (structure.origin.empty()) return "not the reference's network: " + figure;
   return fmt::format("{}: {}; {}", structure.origin, origin_cause_text(structure), figure);
+}
+
+// Null if the weights differ by more than a checkpoint.
+const Doubt* checkpoint_doubt(const DiagnosisResult& result) {
+  const std::vector<Doubt>& doubts = result.compare->verdict.doubts;
+  const auto found = std::ranges::find(doubts, DoubtKind::other_checkpoint, &Doubt::kind);
+  return found == doubts.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -150,6 +158,7 @@ std::string cause_text(const DiagnosisResult& result) {
       return fmt::format("the reference itself is broken: {} ({})",
                          explanation(result.subject).title, result.subject);
     case DiagnosedCause::other_weights:
+      if (const Doubt* other = checkpoint_doubt(result)) return doubt_text(*other);
       return "the weights are " + weights_text(*result.compare->evidence.weights);
     case DiagnosedCause::other_bias:
       return fmt::format("the parameter {} is not the reference's", result.subject);

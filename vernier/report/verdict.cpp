@@ -187,6 +187,23 @@ std::string doubt_text(const Doubt& doubt) {
           "node {} differs from the reference's node in its place (operator, attribute or "
           "constant), which synthetic inputs may not show: give --dataset or --input-data",
           doubt.subject);
+    case DoubtKind::other_checkpoint:
+      return fmt::format(
+          "weights like {} are near the reference's, but not the reference's rounded, and with "
+          "these the outputs are {:.1f} dB better (> {:g}): compare with the checkpoint that the "
+          "candidate was made from",
+          doubt.subject, doubt.value, doubt.limit);
+    case DoubtKind::misplaced_bias:
+      return fmt::format(
+          "bias {} is {}, and these outputs hardly depend on it: convert that layer again",
+          doubt.subject,
+          doubt.value == 0 ? "zero, which the reference's is not"
+                           : "in another order than the reference's");
+    case DoubtKind::transposed_weight:
+      return fmt::format(
+          "weight {} is transposed, and these outputs hardly depend on it: convert that layer "
+          "again, with the axes of its weight as the reference has them",
+          doubt.subject);
     case DoubtKind::alike_samples:
       return fmt::format(
           "the outputs hardly differ between samples ({:.2g} < {:g}), and the weights could not be "

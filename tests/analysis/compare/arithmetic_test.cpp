@@ -8,6 +8,7 @@
 #include "tests/onnx_edits.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/data/random.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/exact.h"
 #include "vernier/runtime/ort_runner.h"
 

@@ -8,6 +8,7 @@
 #include "tests/model_builder.h"
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/parts/records.h"
+#include "vernier/model/index.h"
 #include "vernier/model/precision.h"
 #include "vernier/runtime/ort_runner.h"
 

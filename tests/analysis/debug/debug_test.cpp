@@ -11,6 +11,7 @@
 #include "tests/analysis/debug/debugging.h"
 #include "vernier/data/npz_batches.h"
 #include "vernier/error.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

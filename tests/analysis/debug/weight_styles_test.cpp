@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/analysis/debug/debugging.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

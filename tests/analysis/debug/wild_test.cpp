@@ -10,6 +10,7 @@
 #include "tests/fixture.h"
 #include "tests/shared_data.h"
 #include "vernier/data/random.h"
+#include "vernier/model/index.h"
 #include "vernier/tensor/npz.h"
 
 namespace vernier {

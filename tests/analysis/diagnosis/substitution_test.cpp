@@ -7,6 +7,7 @@
 #include "tests/arrays.h"
 #include "tests/model_builder.h"
 #include "tests/temporary_directory.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "tests/model_builder.h"
 #include "vernier/model/graph.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

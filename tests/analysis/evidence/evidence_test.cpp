@@ -46,6 +46,15 @@ TEST(Evidence, another_weight_fails_whatever_the_figures) {
               ElementsAre("weight conv3: not the reference's: 187 steps off"));
 }
 
+TEST(Evidence, a_transposed_weight_does_not_pass_where_the_outputs_do_not_show_it) {
+  Evidence evidence = quantized(0.1);
+  evidence.weights = weights_that_are(WeightEvidence::Answer::same);
+  EXPECT_EQ(outcome({}, evidence), Outcome::pass);
+  evidence.weights->weights[0].transposed = true;
+  EXPECT_EQ(make_verdict({limit}, {}, evidence).doubts,
+            (std::vector<Doubt>{{DoubtKind::transposed_weight, "conv3"}}));
+}
+
 TEST(Evidence, broken_limits_fail_where_the_inputs_are_real_or_fit_the_calibration) {
   Evidence real = quantized(0.95);
   real.real_inputs = true;

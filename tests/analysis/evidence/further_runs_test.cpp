@@ -458,6 +458,58 @@ TEST(FurtherRuns, a_quantizer_stands_for_a_clip_of_a_live_reference) {
   }
 }
 
+// Each weight moved by 3 % of its size, as by some steps of training: 30 dB and several steps.
+Model next_checkpoint() {
+  Model model = float_network();
+  for (const std::string name : {"w1", "w2", "w3"}) {
+    Tensor weight = model.tensor(initializer(model, name));
+    const std::span<float> values = elements<float>(weight);
+    const Tensor change = normal("", weight.shape, 1, 50);
+    double squares = 0;
+    for (const float value : values) squares += value * value;
+    const auto size = static_cast<float>(std::sqrt(squares / static_cast<double>(values.size())));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] += 0.03F * size * elements<float>(change.view())[i];
+    initializer(model, name) = make_tensor_proto(weight);
+  }
+  return model;
+}
+
+// Within rounding they are the reference's weights, and all limits are kept.
+TEST(FurtherRuns, weights_of_another_checkpoint_do_not_pass) {
+  for (const bool live : {false, true}) {
+    const Model candidate = quantized_copy(next_checkpoint(), drawn());
+    const CompareResult result =
+        live ? compared_live({float_network(), {}}, candidate, Precision::int8)
+             : compared(candidate);
+    EXPECT_TRUE(result.verdict.failures.empty());
+    EXPECT_EQ(result.evidence.weights->answer, WeightEvidence::Answer::same);
+    EXPECT_EQ(result.verdict.outcome, Outcome::inconclusive);
+    ASSERT_EQ(result.verdict.doubts.size(), 1U) << live;
+    EXPECT_EQ(result.verdict.doubts[0].kind, DoubtKind::other_checkpoint);
+    EXPECT_GT(result.verdict.doubts[0].value, 3);
+  }
+}
+
+// A range that cuts off the largest weights leaves them far from the reference's, but no code is
+// another than rounding gives.
+TEST(FurtherRuns, weights_whose_range_is_clipped_are_of_the_same_checkpoint) {
+  const Model reference = float_network();
+  Model candidate = quantized_copy(reference, drawn());
+  Tensor codes = candidate.tensor(initializer(candidate, "w1_quantized"));
+  const Tensor scale = candidate.tensor(initializer(candidate, "w1_scale"));
+  const float narrow = elements<float>(scale.view())[0] * 0.9F;
+  const std::vector<double> weight = to_f64(reference.tensor(reference.graph().initializer(0)));
+  for (std::size_t i = 0; i < weight.size(); ++i)
+    elements<std::int8_t>(codes)[i] =
+        static_cast<std::int8_t>(std::clamp(std::nearbyint(weight[i] / narrow), -128.0, 127.0));
+  initializer(candidate, "w1_quantized") = make_tensor_proto(codes);
+  ASSERT_TRUE(scale_constant(candidate, "w1_scale", 0.9F));
+  const CompareResult result = compared(candidate);
+  ASSERT_GT(*result.evidence.weights->worst_steps, 2);
+  EXPECT_TRUE(result.verdict.pass()) << verdict_paragraph(result.verdict).text.text;
+}
+
 // The candidate with a bias of its convolutions in integers.
 void store_bias(Model& candidate, const std::string& name, const std::vector<double>& values) {
   constexpr float scale = 1e-4F;
@@ -474,6 +526,51 @@ void store_bias(Model& candidate, const std::string& name, const std::vector<dou
     if (node.input_size() > 2 && node.input(2) == name) node.set_input(2, name + "_real");
   candidate.graph().mutable_node()->MergeFrom(added.graph().node());
   sort_nodes(candidate);
+}
+
+// What a norm behind it subtracts again, the outputs cannot show.
+Model network_with_hidden_bias() {
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+  builder.weight(normal("w1", {8, 4, 3, 3}, 0.3F, 1))
+      .weight(normal("b1", {8}, 0.2F, 2))
+      .weight(tensor_of<float>("gain", DType::f32, {8}, std::vector<float>(8, 1)))
+      .weight(tensor_of<float>("shift", DType::f32, {8}, std::vector<float>(8, 0.1F)))
+      .node("Conv", {"x", "w1", "b1"}, {"a"})
+      .node("InstanceNormalization", {"a", "gain", "shift"}, {"y"});
+  return builder.model();
+}
+
+TEST(FurtherRuns, a_bias_that_is_lost_or_exchanged_does_not_pass_where_it_hardly_shows) {
+  const Model reference = network_with_hidden_bias();
+  const std::vector<double> bias = to_f64(reference.tensor(reference.graph().initializer(1)));
+  std::vector<double> reversed(bias.rbegin(), bias.rend());
+  const auto stored = [&](const std::vector<double>& values) {
+    Model candidate = quantized_copy(reference, drawn());
+    store_bias(candidate, "b1", values);
+    return compared(candidate, reference);
+  };
+  const CompareResult right = stored(bias);
+  EXPECT_TRUE(right.verdict.pass()) << verdict_paragraph(right.verdict).text.text;
+  for (const auto& values : {std::vector<double>(bias.size(), 0), reversed}) {
+    const CompareResult wrong = stored(values);
+    EXPECT_EQ(wrong.verdict.outcome, Outcome::inconclusive) << values[0];
+    ASSERT_EQ(wrong.verdict.doubts.size(), 1U);
+    EXPECT_EQ(wrong.verdict.doubts[0].kind, DoubtKind::misplaced_bias);
+    EXPECT_EQ(wrong.verdict.doubts[0].subject, "b1_quantized");
+  }
+}
+
+TEST(FurtherRuns, a_scale_that_is_no_number_fails) {
+  for (const float factor : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    Model candidate = quantized_copy(float_network(), drawn());
+    ASSERT_TRUE(scale_constant(candidate, "c_scale", factor));
+    const CompareResult result = compared(candidate);
+    EXPECT_EQ(result.verdict.outcome, Outcome::fail);
+    EXPECT_TRUE(std::ranges::any_of(result.verdict.failures, [](const Failure& failure) {
+      return failure.subject == "c_scale" && failure.kind == FailureKind::nonfinite;
+    })) << verdict_paragraph(result.verdict).text.text;
+  }
 }
 
 TEST(FurtherRuns, a_bias_that_is_not_a_live_references_fails) {

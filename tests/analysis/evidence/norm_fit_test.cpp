@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/batch_norms.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

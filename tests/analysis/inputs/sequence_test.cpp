@@ -11,6 +11,7 @@
 #include "vernier/analysis/compare/compare_models.h"
 #include "vernier/analysis/compare/stages.h"
 #include "vernier/error.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/ort_runner.h"
 
 namespace vernier {

@@ -10,6 +10,7 @@
 #include "tests/runtime/torch_fixture.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
+#include "vernier/model/index.h"
 #include "vernier/report/layers.h"
 
 namespace vernier {

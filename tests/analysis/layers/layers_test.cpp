@@ -12,6 +12,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/data/random.h"
 #include "vernier/model/convert_fp16.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 namespace {

@@ -12,6 +12,7 @@
 #include "tests/temporary_directory.h"
 #include "vernier/analysis/layers/layers.h"
 #include "vernier/data/random.h"
+#include "vernier/model/index.h"
 #include "vernier/report/layers.h"
 #include "vernier/runtime/stopping.h"
 

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "vernier/analysis/pairing/thresholds.h"
-#include "vernier/model/index.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 // Whether a loss, between exact arithmetic and the file as run, is reported and explained.
 inline bool is_noticeable_loss(std::optional<double> loss_db) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "vernier/analysis/decoding/cache_faults.h"
 #include "vernier/analysis/decoding/decoder_samples.h"
@@ -15,6 +17,7 @@
 #include "vernier/analysis/inputs/pick_inputs.h"
 #include "vernier/error.h"
 #include "vernier/model/precision.h"
+#include "vernier/model/quantization.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/reopening_runner.h"
 #include "vernier/runtime/stopping.h"
@@ -169,6 +172,28 @@ std::vector<Failure> missing_values(const Model& reference, const Model& candida
   return failures;
 }
 
+// Scales of quantizers that are not finite: kernels make numbers of what they scale, so outputs
+// need not show it.
+std::vector<Failure> nonfinite_scales(const ModelIndex& candidate) {
+  std::set<std::string> seen;
+  std::vector<Failure> failures;
+  const auto add = [&](const Tensor& scale) {
+    if (scale.name.empty() || !seen.insert(scale.name).second) return;
+    NonfiniteCounts counts;
+    for (const double value : to_f64(scale)) {
+      counts.candidate_nan += std::isnan(value) ? 1 : 0;
+      counts.candidate_inf += std::isinf(value) ? 1 : 0;
+    }
+    std::ranges::move(nonfinite_failures(scale.name, "scale", counts),
+                      std::back_inserter(failures));
+  };
+  const Quantization found = find_quantization(candidate);
+  for (const QuantizedActivation& activation : found.activations)
+    if (!activation.dynamic) add(activation.quantizer.scale);
+  for (const QuantizedWeight& weight : found.weights) add(weight.quantizer.scale);
+  return failures;
+}
+
 // Whether only figures of outputs fail the same network, on inputs that it was calibrated for.
 bool is_costly_quantization(const CompareResult& result) {
   const auto& weights = result.evidence.weights;
@@ -274,10 +299,10 @@ void add_static_evidence(Evidence& evidence, const FloatReference& reference,
 
 }  // namespace
 
-OpenedModels open_models(std::unique_ptr<const ModelIndex> candidate,
+OpenedModels open_models(std::shared_ptr<const ModelIndex> candidate,
                          const std::filesystem::path& reference, const InputSpec& spec,
                          CompareModelsOptions& options, RunnerOptions reference_options,
-                         std::unique_ptr<const ModelIndex> reference_model) {
+                         std::shared_ptr<const ModelIndex> reference_model) {
   CompareOptions& compared = options.compare;
   const Model& model = candidate->model();
   complete_options(compared, precision_of(model), has_real_inputs(spec));
@@ -376,6 +401,8 @@ CompareResult compare_models(const ComparedModels& models, Samples& samples,
                                  .close_reference = [&] {
                                    if (reference) reference->close();
                                  }});
+  if (evidence.quantized)
+    result.verdict = with_failures(std::move(result.verdict), nonfinite_scales(models.candidate));
   if (reference_model && !compare_options.allow_missing)
     result.verdict =
         with_failures(std::move(result.verdict),

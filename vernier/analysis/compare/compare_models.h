@@ -7,11 +7,12 @@
 
 #include "vernier/analysis/compare/compare.h"
 #include "vernier/analysis/inputs/inputs.h"
-#include "vernier/model/index.h"
 #include "vernier/runtime/open_runner.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 // The two sides of a comparison. The reference is either a model that is run here, or a runner.
 struct ComparedModels {
@@ -40,8 +41,8 @@ Inputs compare_inputs(const ComparedModels& models, const InputSpec& spec,
 
 // Two models, opened for comparison, and their inputs.
 struct OpenedModels {
-  std::unique_ptr<const ModelIndex> candidate;
-  std::unique_ptr<const ModelIndex> reference;  // if it is an ONNX file
+  std::shared_ptr<const ModelIndex> candidate;
+  std::shared_ptr<const ModelIndex> reference;  // if it is an ONNX file
   std::unique_ptr<Runner> reference_runner;     // if it is anything else
   Inputs inputs;
   ComparedModels compared() const;
@@ -50,10 +51,10 @@ struct OpenedModels {
 // Opens a reference of any format and makes the inputs; a live model is told what it will be fed.
 // Completes the options: sets the default limits of the candidate's precision if there are none,
 // and whether the inputs are real. `reference_model` is an ONNX reference that is loaded already.
-OpenedModels open_models(std::unique_ptr<const ModelIndex> candidate,
+OpenedModels open_models(std::shared_ptr<const ModelIndex> candidate,
                          const std::filesystem::path& reference, const InputSpec& spec,
                          CompareModelsOptions& options, RunnerOptions reference_options = {},
-                         std::unique_ptr<const ModelIndex> reference_model = nullptr);
+                         std::shared_ptr<const ModelIndex> reference_model = nullptr);
 
 // compare() with everything that a verdict can rest on: the weights of both models, the candidate
 // in exact arithmetic if it is quantized, how its calibration ranges fit the inputs, and what goes

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "vernier/analysis/pair.h"
-#include "vernier/model/index.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 // A slice of an output, filled by one operand of the output's final Concat. Parts are measured
 // because boxes of 0 to 640 dominate the SQNR of an output that also holds scores of 0 to 1.

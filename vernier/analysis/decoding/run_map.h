@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "vernier/model/decoder.h"
-#include "vernier/model/index.h"
 #include "vernier/model/projections.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 // Where in a run the candidate departs from the reference: the inputs of each layer's projections,
 // and the distribution of the next token, token by token.

@@ -55,6 +55,9 @@ bool explained_by_doubts(DiagnosisResult& result) {
       {DoubtKind::missing_activation, DiagnosedCause::missing_activation},
       {DoubtKind::other_structure, DiagnosedCause::other_structure},
       {DoubtKind::other_node, DiagnosedCause::other_structure},
+      {DoubtKind::other_checkpoint, DiagnosedCause::other_weights},
+      {DoubtKind::misplaced_bias, DiagnosedCause::other_bias},
+      {DoubtKind::transposed_weight, DiagnosedCause::transposed_weight},
       {DoubtKind::changed_scale, DiagnosedCause::changed_scale}};
   for (const auto& [kind, cause] : known)
     if (const Doubt* doubt = doubt_of(verdict, {kind})) {

@@ -3,6 +3,7 @@
 
 #include "vernier/analysis/diagnosis/ask.h"
 #include "vernier/error.h"
+#include "vernier/model/index.h"
 #include "vernier/runtime/stopping.h"
 
 namespace vernier {

@@ -173,16 +173,36 @@ std::optional<double> common_factor(const BiasPair& pair) {
 
 bool is_clear(double factor) { return std::abs(std::log(factor)) > std::log(clear_factor); }
 
-std::vector<OtherBias> others_of(const std::vector<BiasPair>& pairs) {
+// Values in units of the candidate's scales; few or small ones agree by accident.
+bool is_misplaced(const std::vector<double>& reference, const std::vector<double>& candidate) {
+  constexpr std::size_t least_elements = 4;
+  const auto is_clear_code = [](double steps) { return std::abs(steps) >= clear_steps; };
+  if (std::ranges::count_if(reference, is_clear_code) < least_clear) return false;
+  if (std::ranges::all_of(candidate, [](double code) { return code == 0; })) return true;
+  const auto is_rounded = [](double expected, double found) {
+    return std::abs(expected - found) <= 1 + 0.001 * std::abs(expected);
+  };
+  if (reference.size() < least_elements ||
+      std::ranges::equal(reference, candidate, is_rounded))
+    return false;
+  std::vector<double> expected = reference, found = candidate;
+  std::ranges::sort(expected);
+  std::ranges::sort(found);
+  return std::ranges::equal(expected, found, is_rounded);
+}
+
+std::vector<OtherBias> others_of(const std::vector<BiasPair>& pairs, double least_db) {
   std::vector<OtherBias> others;
   for (const BiasPair& pair : pairs) {
     const auto& [right, stored] = pair;
     const double db = sqnr_of(right, stored);
     const auto factor = common_factor(pair);
-    if (!(db < unlike_bias_db) && !(factor && is_clear(*factor))) continue;
+    if (!(db < least_db) && !(factor && is_clear(*factor))) continue;
     OtherBias other{.candidate = stored.name, .sqnr_db = db};
     for (std::size_t i = 0; i < right.stored.size(); ++i)
       other.values.push_back(right.stored[i] * right.scale(i) / stored.scale(i));
+    const bool is_integer = stored.scales != std::vector{1.0};
+    other.is_misplaced = is_integer && is_misplaced(other.values, stored.stored);
     others.push_back(std::move(other));
   }
   return others;
@@ -191,13 +211,13 @@ std::vector<OtherBias> others_of(const std::vector<BiasPair>& pairs) {
 }  // namespace
 
 std::vector<OtherBias> find_other_biases(const ModelIndex& reference, const ModelIndex& candidate,
-                                         const WeightEvidence& weights) {
-  return others_of(pair_biases(reference, candidate, weights));
+                                         const WeightEvidence& weights, double least_db) {
+  return others_of(pair_biases(reference, candidate, weights), least_db);
 }
 
 std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
-                                         const ModelIndex& candidate) {
-  return others_of(pair_biases(weights, candidate));
+                                         const ModelIndex& candidate, double least_db) {
+  return others_of(pair_biases(weights, candidate), least_db);
 }
 
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases) {

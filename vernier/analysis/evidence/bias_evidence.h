@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/analysis/pairing/thresholds.h"
 #include "vernier/model/model.h"
 
 namespace vernier {
@@ -18,18 +19,26 @@ struct OtherBias {
   std::string candidate;       // the stored bias
   double sqnr_db = 0;          // reference's bias as signal, the difference as noise
   std::vector<double> values;  // the reference's bias in units of the candidate's scales
+  // Whether it is zero where the reference's is clearly not, or holds its values in another order.
+  bool is_misplaced = false;
   bool operator==(const OtherBias&) const = default;
 };
 
+// The SQNR from which a bias is the reference's, rounded.
+inline constexpr double rounded_bias_db = 45;
+
 // Compares the biases of Conv, ConvTranspose and Gemm, float and integer, of layers whose weights
-// `weights` pairs. Leaves out layers before a BatchNormalization: folding changes their bias.
+// `weights` pairs, and gives those below `least_db`. Leaves out layers before a BatchNormalization:
+// folding changes their bias.
 std::vector<OtherBias> find_other_biases(const ModelIndex& reference, const ModelIndex& candidate,
-                                         const WeightEvidence& weights);
+                                         const WeightEvidence& weights,
+                                         double least_db = unlike_bias_db);
 
 // Compares with the biases of a runner's layers, which, like `weights`, include a folded batch
 // norm. Leaves out layers with several possible biases.
 std::vector<OtherBias> find_other_biases(const std::map<std::string, FloatWeight>& weights,
-                                         const ModelIndex& candidate);
+                                         const ModelIndex& candidate,
+                                         double least_db = unlike_bias_db);
 
 // The candidate with its stored biases replaced by the reference's.
 Model with_reference_biases(const Model& candidate, const std::vector<OtherBias>& biases);

@@ -33,6 +33,7 @@ struct Evidence {
   std::optional<MissingActivations> missing;  // only if the candidate is quantized
   std::string other_node;  // only if it is not: from find_other_node() or find_other_leaf()
   std::optional<MismatchedBias> bias;  // only if the candidate is quantized
+  std::vector<Doubt> parameters;       // of weights and biases, found by further runs
   std::optional<Failure> others;       // a limit that alternative synthetic inputs break
   std::optional<Failure> ids;          // quantized: too few class ids agree, which proves little
   std::string empty_output;            // one of which no sample has an element

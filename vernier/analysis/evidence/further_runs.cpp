@@ -12,6 +12,7 @@
 #include "vernier/analysis/evidence/constant_evidence.h"
 #include "vernier/analysis/evidence/float_form.h"
 #include "vernier/analysis/evidence/structure_runs.h"
+#include "vernier/analysis/evidence/unrounded_weights.h"
 #include "vernier/error.h"
 #include "vernier/runtime/ort_runner.h"
 #include "vernier/runtime/stopping.h"
@@ -42,15 +43,32 @@ double gain_of(const Model& better, const CompareResult& result, const ComparedR
                   gain_db(result.before_activation, compared.before_activation));
 }
 
-std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run) {
-  if (run.read.model) return find_other_biases(*run.read.model, run.models.candidate, weights);
-  return find_other_biases(float_weights_of(run.read, run.models.candidate, weights),
-                           run.models.candidate);
+std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run,
+                                     double least_db) {
+  const ModelIndex& candidate = run.models.candidate;
+  if (run.read.model) return find_other_biases(*run.read.model, candidate, weights, least_db);
+  return find_other_biases(float_weights_of(run.read, candidate, weights), candidate, least_db);
 }
 
 Failure other_parameter(const std::string& name, double db, double least_db) {
   const Limit limit{.metric = "weight_sqnr_db", .fails = Limit::Fails::below, .value = least_db};
   return {.subject = name, .group = "weight", .metric = limit.metric, .value = db, .limit = limit};
+}
+
+// Adds a doubt about parameters; a failed verdict keeps its failures.
+void add_doubt(CompareResult& result, Doubt doubt) {
+  result.evidence.parameters.push_back(doubt);
+  if (result.verdict.outcome == Outcome::fail)
+    result.verdict = with_doubt(std::move(result.verdict), std::move(doubt));
+  else
+    judge_anew(result);
+}
+
+// A bias that was lost or exchanged, although the outputs hardly show it.
+void doubt_bias(CompareResult& result, const std::vector<OtherBias>& biases) {
+  const auto changed = std::ranges::find(biases, true, &OtherBias::is_misplaced);
+  if (changed == biases.end()) return;
+  add_doubt(result, {DoubtKind::misplaced_bias, changed->candidate, changed->sqnr_db});
 }
 
 // Biases and quantized constants that differ from the reference's fail a candidate that improves
@@ -61,12 +79,12 @@ void judge_parameters(CompareResult& result, const ComparedRun& run) {
   const bool explained = (weights && weights->answer == WeightEvidence::Answer::different) ||
                          (structure && is_other_network(*structure));
   if (explained || !weights || result.exact_outputs.empty()) return;
-  const auto biases = other_biases(*weights, run);
+  const auto biases = other_biases(*weights, run, unlike_bias_db);
   const auto constants = find_other_constants(run.read, run.extended);
   if (biases.empty() && constants.empty()) return;
   const Model repaired =
       with_reference_constants(with_reference_biases(run.extended.model(), biases), constants);
-  if (!(gain_of(repaired, result, run) > costly_db)) return;
+  if (!(gain_of(repaired, result, run) > costly_db)) return doubt_bias(result, biases);
   std::vector<Failure> failures;
   for (const OtherBias& bias : biases)
     failures.push_back(other_parameter(bias.candidate, bias.sqnr_db, unlike_bias_db));
@@ -74,6 +92,25 @@ void judge_parameters(CompareResult& result, const ComparedRun& run) {
     if (std::ranges::find(biases, constant.candidate, &OtherBias::candidate) == biases.end())
       failures.push_back(other_parameter(constant.candidate, constant.sqnr_db, same_constant_db));
   result.verdict = with_failures(std::move(result.verdict), std::move(failures));
+}
+
+// Weights that were not rounded from the reference's, where these would serve better: those of
+// another checkpoint. Rounding that was tuned to the outputs serves better than to nearest.
+void doubt_checkpoint(CompareResult& result, const ComparedRun& run) {
+  const auto& weights = result.evidence.weights;
+  const auto& structure = result.evidence.structure;
+  const bool explained = structure && is_other_network(*structure);
+  if (explained || !weights || weights->answer != WeightEvidence::Answer::same ||
+      result.exact_outputs.empty())
+    return;
+  const auto unrounded = find_unrounded_weights(run.read, run.models.candidate, *weights);
+  if (unrounded.empty()) return;
+  const Model rounded =
+      with_reference_biases(with_rounded_weights(run.extended.model(), unrounded),
+                            other_biases(*weights, run, rounded_bias_db));
+  const double gain = gain_of(rounded, result, run);
+  if (!(gain > costly_db)) return;
+  add_doubt(result, {DoubtKind::other_checkpoint, unrounded[0].candidate, gain, costly_db});
 }
 
 // An activation range that costs accuracy; nullopt also if no output holds a nonzero float.
@@ -188,6 +225,7 @@ void judge_by_further_runs(CompareResult& result, const ComparedRun& run) {
   result.evidence.narrow = find_narrow_range(result, std::move(model), run);
   if (result.evidence.narrow) judge_anew(result);
   if (run.is_whole) judge_parameters(result, run);
+  if (run.is_whole) doubt_checkpoint(result, run);
   if (run.is_whole) result.arithmetic = explained_loss(result, run);
   ask_others(result, run);
 }

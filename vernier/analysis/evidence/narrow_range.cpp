@@ -29,7 +29,7 @@ constexpr std::int64_t most_trial_samples = 16;
 // Overflow from which a range may be too narrow: on real inputs, and on synthetic ones.
 constexpr double least_real_overflow = 1.2, least_drawn_overflow = 1.75;
 // Used share below which a range may be too wide, on real and on synthetic inputs.
-constexpr double most_real_use = 1.0 / 16, most_drawn_use = 1.0 / 32;
+constexpr double most_real_use = 1.0 / 16, most_drawn_use = 1.0 / 20;
 constexpr double clearly_good_db = 30;  // SQNR on real inputs from which no range is costly
 
 // The float inputs that a quantizer reads directly.

@@ -4,10 +4,11 @@
 #include <optional>
 
 #include "vernier/data/samples.h"
-#include "vernier/model/index.h"
 #include "vernier/runtime/ort_options.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 inline constexpr double fitting_norm_score = 0.15;  // training-like inputs score at most this
 

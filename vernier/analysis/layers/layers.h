@@ -18,13 +18,14 @@
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
-#include "vernier/model/index.h"
 #include "vernier/model/projections.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/warning.h"
 
 namespace vernier {
+
+class ModelIndex;
 
 // Why a layer differs: the first cause that diagnose() finds.
 enum class Cause {

@@ -1,6 +1,7 @@
 #include "vernier/analysis/layers/quantized.h"
 
 #include "vernier/analysis/compare/compare_models.h"
+#include "vernier/model/index.h"
 #include "vernier/model/precision.h"
 
 namespace vernier {
