@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/analysis/pairing/thresholds.h"
+#include "vernier/model/model.h"
 #include "vernier/runtime/ort_options.h"
 #include "vernier/tensor/tensor.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/pair.h"
+#include "vernier/model/model.h"
 
 namespace vernier {
 

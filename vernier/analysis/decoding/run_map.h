@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/model/decoder.h"
+#include "vernier/model/model.h"
 #include "vernier/model/projections.h"
 
 namespace vernier {

@@ -18,6 +18,7 @@
 #include "vernier/analysis/tensor_detail.h"
 #include "vernier/analysis/verdict.h"
 #include "vernier/data/samples.h"
+#include "vernier/model/model.h"
 #include "vernier/model/projections.h"
 #include "vernier/runtime/host_runner.h"
 #include "vernier/runtime/ort_options.h"
