@@ -562,7 +562,8 @@ TEST(FurtherRuns, a_bias_that_is_lost_or_exchanged_does_not_pass_where_it_hardly
 }
 
 TEST(FurtherRuns, a_scale_that_is_no_number_fails) {
-  for (const float factor : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float factor :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Model candidate = quantized_copy(float_network(), drawn());
     ASSERT_TRUE(scale_constant(candidate, "c_scale", factor));
     const CompareResult result = compared(candidate);

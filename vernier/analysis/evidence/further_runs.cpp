@@ -112,9 +112,8 @@ void doubt_checkpoint(CompareResult& result, const ComparedRun& run) {
     return;
   const auto unrounded = find_unrounded_weights(run.read, run.candidate, *weights);
   if (unrounded.empty()) return;
-  const Model rounded =
-      with_reference_biases(with_rounded_weights(run.extended, unrounded),
-                            other_biases(*weights, run, rounded_bias_db));
+  const Model rounded = with_reference_biases(with_rounded_weights(run.extended, unrounded),
+                                              other_biases(*weights, run, rounded_bias_db));
   const double gain = gain_of(rounded, result, run);
   if (!(gain > costly_db)) return;
   add_doubt(result, {DoubtKind::other_checkpoint, unrounded[0].candidate, gain, costly_db});
