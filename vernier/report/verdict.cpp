@@ -195,7 +195,7 @@ std::string doubt_text(const Doubt& doubt) {
           doubt.subject, doubt.value, doubt.limit);
     case DoubtKind::misplaced_bias:
       return fmt::format(
-          "bias {} is {}, and these outputs hardly depend on it: convert that layer again",
+          "parameter {} is {}, and these outputs hardly depend on it: convert that layer again",
           doubt.subject,
           doubt.value == 0 ? "zero, which the reference's is not"
                            : "in another order than the reference's");

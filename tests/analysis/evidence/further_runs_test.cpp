@@ -562,7 +562,8 @@ TEST(FurtherRuns, a_bias_that_is_lost_or_exchanged_does_not_pass_where_it_hardly
 }
 
 TEST(FurtherRuns, a_scale_that_is_no_number_fails) {
-  for (const float factor : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+  for (const float factor :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Model candidate = quantized_copy(float_network(), drawn());
     ASSERT_TRUE(scale_constant(candidate, "c_scale", factor));
     const CompareResult result = compared(candidate);
@@ -647,6 +648,25 @@ TEST(FurtherRuns, a_quantized_gain_that_is_not_the_references_fails) {
       return failure.subject == "gain_quantized" && failure.group == "weight";
     })) << verdict_paragraph(result.verdict).text.text;
   }
+}
+
+// Its size is that of the noise of the quantizers, so the reference's gains little.
+TEST(FurtherRuns, a_quantized_constant_of_zeros_does_not_pass_where_it_hardly_shows) {
+  const std::vector<float> shift = {0.01F, -0.02F, 0.01F, 0.02F, -0.01F, 0.02F, -0.02F, 0.01F};
+  GraphBuilder builder;
+  builder.input("x", DType::f32, {{1}, {4}, {8}, {8}}).output("y");
+  builder.weight(normal("w1", {8, 4, 3, 3}, 0.3F, 1))
+      .weight(tensor_of<float>("shift", DType::f32, {8}, shift))
+      .node("Conv", {"x", "w1"}, {"a"}, {ints_attribute("pads", {1, 1, 1, 1})})
+      .node("Add", {"a", "shift"}, {"y"});
+  const Model reference = builder.model();
+  Model candidate = quantized_copy(reference, drawn());
+  read_quantized(candidate, "Add", "shift", std::vector<std::uint8_t>(8, 0), 1);
+  const CompareResult result = compared(candidate, reference);
+  EXPECT_EQ(result.verdict.outcome, Outcome::inconclusive);
+  EXPECT_TRUE(std::ranges::any_of(result.verdict.doubts, [](const Doubt& doubt) {
+    return doubt.kind == DoubtKind::misplaced_bias && doubt.subject == "shift_quantized";
+  })) << verdict_paragraph(result.verdict).text.text;
 }
 
 // Only samples with negative numbers show that the Abs is lost, and they come last.

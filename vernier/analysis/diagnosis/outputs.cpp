@@ -16,7 +16,8 @@ AnswerKind weights_answer(const Evidence& evidence) {
     case WeightEvidence::Answer::same:
       return std::ranges::any_of(evidence.weights->weights, &PairedWeight::transposed)
                  ? AnswerKind::bad
-                 : AnswerKind::good;
+             : evidence.parameters.empty() ? AnswerKind::good
+                                           : AnswerKind::unknown;
     case WeightEvidence::Answer::different: return AnswerKind::bad;
     case WeightEvidence::Answer::unknown: break;
   }

@@ -182,8 +182,7 @@ bool is_misplaced(const std::vector<double>& reference, const std::vector<double
   const auto is_rounded = [](double expected, double found) {
     return std::abs(expected - found) <= 1 + 0.001 * std::abs(expected);
   };
-  if (reference.size() < least_elements ||
-      std::ranges::equal(reference, candidate, is_rounded))
+  if (reference.size() < least_elements || std::ranges::equal(reference, candidate, is_rounded))
     return false;
   std::vector<double> expected = reference, found = candidate;
   std::ranges::sort(expected);

@@ -64,11 +64,17 @@ void add_doubt(CompareResult& result, Doubt doubt) {
     judge_anew(result);
 }
 
-// A bias that was lost or exchanged, although the outputs hardly show it.
-void doubt_bias(CompareResult& result, const std::vector<OtherBias>& biases) {
+// A bias that was lost or exchanged, or another constant that was lost, although the outputs hardly
+// show it.
+void doubt_parameters(CompareResult& result, const std::vector<OtherBias>& biases,
+                      const std::vector<OtherConstant>& constants) {
+  constexpr double zeros_db = 0;  // SQNR of zeros, exactly: all of the signal is noise
   const auto changed = std::ranges::find(biases, true, &OtherBias::is_misplaced);
-  if (changed == biases.end()) return;
-  add_doubt(result, {DoubtKind::misplaced_bias, changed->candidate, changed->sqnr_db});
+  if (changed != biases.end())
+    return add_doubt(result, {DoubtKind::misplaced_bias, changed->candidate, changed->sqnr_db});
+  const auto lost = std::ranges::find(constants, zeros_db, &OtherConstant::sqnr_db);
+  if (lost != constants.end())
+    add_doubt(result, {DoubtKind::misplaced_bias, lost->candidate, lost->sqnr_db});
 }
 
 // Biases and quantized constants that differ from the reference's fail a candidate that improves
@@ -84,7 +90,8 @@ void judge_parameters(CompareResult& result, const ComparedRun& run) {
   if (biases.empty() && constants.empty()) return;
   const Model repaired =
       with_reference_constants(with_reference_biases(run.extended.model(), biases), constants);
-  if (!(gain_of(repaired, result, run) > costly_db)) return doubt_bias(result, biases);
+  if (!(gain_of(repaired, result, run) > costly_db))
+    return doubt_parameters(result, biases, constants);
   std::vector<Failure> failures;
   for (const OtherBias& bias : biases)
     failures.push_back(other_parameter(bias.candidate, bias.sqnr_db, unlike_bias_db));

@@ -28,8 +28,7 @@ Tensor stored_as(const Tensor& weight, const QuantizedWeight& form, DType stored
   const std::span<float> values = elements<float>(codes);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto at = static_cast<std::size_t>(scale_of(static_cast<std::int64_t>(i)));
-    const double code =
-        std::nearbyint(values[i] / scales[at]) + zeros[zeros.size() == 1 ? 0 : at];
+    const double code = std::nearbyint(values[i] / scales[at]) + zeros[zeros.size() == 1 ? 0 : at];
     values[i] = static_cast<float>(std::clamp(code, range.low, range.high));
   }
   return convert(codes, stored);
@@ -55,7 +54,8 @@ std::vector<UnroundedWeight> find_unrounded_weights(const FloatReference& refere
   std::vector<UnroundedWeight> found;
   for (const PairedWeight& row : weights.weights) {
     const auto weight = expected.find(row.candidate);
-    const auto form = std::ranges::find(quantization.weights, row.candidate, &QuantizedWeight::name);
+    const auto form =
+        std::ranges::find(quantization.weights, row.candidate, &QuantizedWeight::name);
     const auto* proto = candidate.main().initializer(row.candidate);
     if (!is_far(row) || weight == expected.end() || form == quantization.weights.end() || !proto)
       continue;
