@@ -154,6 +154,15 @@ TEST(Settings, the_numbers_of_a_grid_sampler_are_its_modes) {
                           "align_corners: 1, not 0"));
 }
 
+TEST(Settings, the_mode_of_a_grid_sample_is_named_as_the_models_opset_names_it) {
+  const WatchedTensor leaf{.type = "aten.grid_sampler_2d",
+                           .settings = {{"interpolation_mode", "0"}}};
+  const auto graph = one_node("GridSample", {text_attribute("mode", "nearest")});
+  EXPECT_EQ(differing(graph.model(16), leaf).at(0).evidence.reference.at(0), "bilinear");
+  EXPECT_EQ(differing(graph.model(20), leaf).at(0).evidence.reference.at(0), "linear");
+  EXPECT_THAT(differing(one_node("GridSample", {}).model(20), leaf), IsEmpty());
+}
+
 TEST(Settings, correcting_sets_the_attribute) {
   Model model = one_node("Resize", {text_attribute("mode", "nearest")}).model();
   const WatchedTensor leaf{.type = "Upsample", .settings = {{"mode", "bilinear"}}};
