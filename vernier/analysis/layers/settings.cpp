@@ -203,7 +203,8 @@ Wanted wanted_of_grid_sample(const Settings& settings, std::int64_t opset) {
 
 // What ONNX calls the padding of a module or operator; empty if that is unknown.
 std::string padding_of(const Settings& settings) {
-  const std::string mode = settings.text("padding_mode").value_or(settings.text("mode").value_or(""));
+  const std::string mode =
+      settings.text("padding_mode").value_or(settings.text("mode").value_or(""));
   const auto is = [&](std::string_view name, std::string_view module, std::string_view op) {
     return mode == name || settings.is(module) || settings.is(op);
   };
@@ -238,8 +239,7 @@ Wanted wanted_attributes(const NodeProto& node, const WatchedTensor& leaf, std::
   if (is_op(node, "Resize")) return wanted_of_resize(settings);
   if (is_op(node, "GridSample")) return wanted_of_grid_sample(settings, opset);
   if (is_op(node, "Pad")) return wanted_of_padding(settings);
-  if (is_op(node, "Softmax") || is_op(node, "LogSoftmax"))
-    return wanted_of_softmax(settings, rank);
+  if (is_op(node, "Softmax") || is_op(node, "LogSoftmax")) return wanted_of_softmax(settings, rank);
   if (is_op(node, "DepthToSpace") && (settings.is("PixelShuffle") || settings.is("pixel_shuffle")))
     return {{"mode", {make_attribute("mode", "CRD")}, make_attribute("mode", "DCR")}};
   if (is_op(node, "GRU") && leaf.type == "GRU")
