@@ -50,9 +50,10 @@ Arrays open_arrays(const fs::path& path) {
   if (path.extension() == ".npz") {
     Arrays arrays = npz_arrays(path);
     if (arrays.names.empty())
-      throw Error(fmt::format("[arrays] {}: holds no array; save it again, with "
-                              "numpy.savez(FILE, NAME=ARRAY)",
-                              path.string()));
+      throw Error(
+          fmt::format("[arrays] {}: holds no array; save it again, with "
+                      "numpy.savez(FILE, NAME=ARRAY)",
+                      path.string()));
     return arrays;
   }
   throw Error(fmt::format("[arrays] {}: expected .npy, .npz or a folder of .npy files, found '{}'",

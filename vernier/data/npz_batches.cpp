@@ -118,13 +118,12 @@ std::string array_of(const SampleArchive& archive, std::span<const TensorSpec> i
   const auto place = static_cast<std::size_t>(&input - inputs.data());
   if (inputs.size() <= archive.names().size() && are_numbered(archive.names()))
     return archive.names()[place];
-  throw Error(
-      fmt::format("[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
-                  "model's inputs are named",
-                  archive.subject(), input.name,
-                  archive.names().empty()
-                      ? "none"
-                      : fmt::format("{}", fmt::join(quoted(archive.names()), ", "))));
+  throw Error(fmt::format(
+      "[npz] {}: has no array for input '{}', it has {}; name the arrays as the "
+      "model's inputs are named",
+      archive.subject(), input.name,
+      archive.names().empty() ? "none"
+                              : fmt::format("{}", fmt::join(quoted(archive.names()), ", "))));
 }
 
 // The spec with the dims that the user gave; else, if the model does not declare a rank, with the

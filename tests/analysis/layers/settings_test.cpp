@@ -33,14 +33,16 @@ vernier_onnx::AttributeProto ints_attribute(const std::string& name,
 }
 
 GraphBuilder one_node(const std::string& op, const Attributes& attributes) {
-  return GraphBuilder().input("x", DType::f32, {{1}}).output("y").node(op, {"x"}, {"y"},
-                                                                       attributes);
+  return GraphBuilder()
+      .input("x", DType::f32, {{1}})
+      .output("y")
+      .node(op, {"x"}, {"y"}, attributes);
 }
 
 std::vector<OtherAttribute> differing(const Model& model, const WatchedTensor& leaf) {
   const ModelIndex index(model);
-  return differing_settings(
-      region_of(index, "y", [](const std::string&) { return false; }), leaf, 4);
+  return differing_settings(region_of(index, "y", [](const std::string&) { return false; }), leaf,
+                            4);
 }
 
 // "mode: nearest, not linear"
@@ -58,13 +60,13 @@ const std::string coordinates = "coordinate_transformation_mode";
 TEST(Settings, the_mode_of_a_resize_and_its_corners_are_the_modules) {
   const WatchedTensor leaf{.type = "Upsample",
                            .settings = {{"mode", "bilinear"}, {"align_corners", "1"}}};
-  EXPECT_THAT(found("Resize",
-                    {text_attribute("mode", "linear"), text_attribute(coordinates, "align_corners")},
-                    leaf),
-              IsEmpty());
   EXPECT_THAT(
-      found("Resize", {text_attribute("mode", "nearest"), text_attribute(coordinates, "half_pixel")},
-            leaf),
+      found("Resize",
+            {text_attribute("mode", "linear"), text_attribute(coordinates, "align_corners")}, leaf),
+      IsEmpty());
+  EXPECT_THAT(
+      found("Resize",
+            {text_attribute("mode", "nearest"), text_attribute(coordinates, "half_pixel")}, leaf),
       ElementsAre("mode: nearest, not linear", coordinates + ": half_pixel, not align_corners"));
 }
 
@@ -85,14 +87,16 @@ TEST(Settings, an_operators_name_tells_its_mode) {
                              .settings = {{"operators", "size mul upsample_nearest2d"}}};
   const WatchedTensor called{.type = "aten.upsample_bilinear2d",
                              .settings = {{"align_corners", "0"}}};
-  EXPECT_THAT(found("Resize",
-                    {text_attribute(coordinates, "asymmetric"), text_attribute("nearest_mode", "ceil")},
-                    traced),
-              ElementsAre("nearest_mode: ceil, not floor"));
-  EXPECT_THAT(found("Resize",
-                    {text_attribute("mode", "linear"), text_attribute(coordinates, "align_corners")},
-                    called),
-              ElementsAre(coordinates + ": align_corners, not pytorch_half_pixel"));
+  EXPECT_THAT(
+      found("Resize",
+            {text_attribute(coordinates, "asymmetric"), text_attribute("nearest_mode", "ceil")},
+            traced),
+      ElementsAre("nearest_mode: ceil, not floor"));
+  EXPECT_THAT(
+      found("Resize",
+            {text_attribute("mode", "linear"), text_attribute(coordinates, "align_corners")},
+            called),
+      ElementsAre(coordinates + ": align_corners, not pytorch_half_pixel"));
 }
 
 TEST(Settings, dilation_stride_and_padding_of_a_convolution_are_the_modules) {
@@ -115,10 +119,10 @@ TEST(Settings, dilation_stride_and_padding_of_a_convolution_are_the_modules) {
 TEST(Settings, one_number_is_for_all_axes_of_a_pooling) {
   const WatchedTensor leaf{.type = "AvgPool2d",
                            .settings = {{"stride", "2"}, {"count_include_pad", "1"}}};
-  EXPECT_THAT(found("AveragePool",
-                    {ints_attribute("kernel_shape", {3, 3}), ints_attribute("strides", {2, 1})},
-                    leaf),
-              ElementsAre("strides: [2,1], not [2,2]", "count_include_pad: 0, not 1"));
+  EXPECT_THAT(
+      found("AveragePool",
+            {ints_attribute("kernel_shape", {3, 3}), ints_attribute("strides", {2, 1})}, leaf),
+      ElementsAre("strides: [2,1], not [2,2]", "count_include_pad: 0, not 1"));
 }
 
 TEST(Settings, a_padding_is_named_as_onnx_names_it) {
@@ -134,24 +138,30 @@ TEST(Settings, a_softmax_has_the_same_axis_counted_from_either_end) {
   const WatchedTensor leaf{.type = "Softmax", .settings = {{"dim", "1"}}};
   EXPECT_THAT(found("Softmax", {int_attribute("axis", -3)}, leaf), IsEmpty());
   EXPECT_THAT(found("Softmax", {int_attribute("axis", 1)}, leaf), IsEmpty());
-  EXPECT_THAT(found("Softmax", {int_attribute("axis", 3)}, leaf),
-              ElementsAre("axis: 3, not 1"));
+  EXPECT_THAT(found("Softmax", {int_attribute("axis", 3)}, leaf), ElementsAre("axis: 3, not 1"));
 }
 
 TEST(Settings, the_numbers_of_a_grid_sampler_are_its_modes) {
-  const WatchedTensor leaf{.type = "aten.grid_sampler_2d",
-                           .settings = {{"interpolation_mode", "0"},
-                                        {"padding_mode", "1"},
-                                        {"align_corners", "0"}}};
-  EXPECT_THAT(found("GridSample", {text_attribute("mode", "bilinear"),
-                                   text_attribute("padding_mode", "border")},
-                    leaf),
-              IsEmpty());
-  EXPECT_THAT(found("GridSample", {text_attribute("mode", "nearest"),
-                                   int_attribute("align_corners", 1)},
-                    leaf),
+  const WatchedTensor leaf{
+      .type = "aten.grid_sampler_2d",
+      .settings = {{"interpolation_mode", "0"}, {"padding_mode", "1"}, {"align_corners", "0"}}};
+  EXPECT_THAT(
+      found("GridSample",
+            {text_attribute("mode", "bilinear"), text_attribute("padding_mode", "border")}, leaf),
+      IsEmpty());
+  EXPECT_THAT(found("GridSample",
+                    {text_attribute("mode", "nearest"), int_attribute("align_corners", 1)}, leaf),
               ElementsAre("mode: nearest, not bilinear", "padding_mode: zeros, not border",
                           "align_corners: 1, not 0"));
+}
+
+TEST(Settings, the_mode_of_a_grid_sample_is_named_as_the_models_opset_names_it) {
+  const WatchedTensor leaf{.type = "aten.grid_sampler_2d",
+                           .settings = {{"interpolation_mode", "0"}}};
+  const auto graph = one_node("GridSample", {text_attribute("mode", "nearest")});
+  EXPECT_EQ(differing(graph.model(16), leaf).at(0).evidence.reference.at(0), "bilinear");
+  EXPECT_EQ(differing(graph.model(20), leaf).at(0).evidence.reference.at(0), "linear");
+  EXPECT_THAT(differing(one_node("GridSample", {}).model(20), leaf), IsEmpty());
 }
 
 TEST(Settings, correcting_sets_the_attribute) {

@@ -47,13 +47,15 @@ std::vector<std::optional<std::size_t>> placed_operators(
 }
 
 TEST(Align, operators_of_their_own_kind_are_placed_by_their_order_in_the_module) {
-  const std::vector<Layer> rows = {{.name = "up/upsample_nearest2d", .type = "aten.upsample_nearest2d"},
-                                   {.name = "up/mul", .type = "aten.mul"},
-                                   {.name = "up/upsample_bicubic2d", .type = "aten.upsample_bicubic2d"}};
-  std::vector<CandidateTensor> tensors = {{.name = "x", .is_input = true},
-                                          {.name = "a", .layer = "up", .op = "Resize", .inputs = {0}},
-                                          {.name = "b", .layer = "up", .op = "Mul", .inputs = {1}},
-                                          {.name = "c", .layer = "up", .op = "Resize", .inputs = {2}}};
+  const std::vector<Layer> rows = {
+      {.name = "up/upsample_nearest2d", .type = "aten.upsample_nearest2d"},
+      {.name = "up/mul", .type = "aten.mul"},
+      {.name = "up/upsample_bicubic2d", .type = "aten.upsample_bicubic2d"}};
+  std::vector<CandidateTensor> tensors = {
+      {.name = "x", .is_input = true},
+      {.name = "a", .layer = "up", .op = "Resize", .inputs = {0}},
+      {.name = "b", .layer = "up", .op = "Mul", .inputs = {1}},
+      {.name = "c", .layer = "up", .op = "Resize", .inputs = {2}}};
   EXPECT_THAT(placed_operators(rows, tensors), ElementsAre(1, std::nullopt, 3));
   tensors[3].inputs = {0};  // no longer computed from the first: their order may be another
   EXPECT_THAT(placed_operators(rows, tensors),

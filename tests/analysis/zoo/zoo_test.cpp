@@ -65,6 +65,7 @@ TEST(ZooVerdict, a_row_that_was_measured_without_limits_has_no_outcome) {
   set_result(row, R"({"command": "eval", "metrics": []})");
   EXPECT_FALSE(row.outcome);
   EXPECT_TRUE(row.verdict.empty());
+  row.state = ZooState::measured;
   EXPECT_FALSE(judge_rows({row}, false).verdict.has_judged());
 }
 

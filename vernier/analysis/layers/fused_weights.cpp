@@ -149,6 +149,13 @@ class FusedWeights {
     return result_.rows[placed.row].match == Match::fused;
   }
 
+  // Whether it has the parameter's bits. Those of vectors, such as biases, may be there by chance.
+  bool is_proven_matrix(const ComparedWeight& weight) const {
+    if (weight.match != WeightMatch::exact && weight.match != WeightMatch::transposed) return false;
+    const TensorProto* stored = stored_weight(candidate_, weight.initializer);
+    return stored && stored->dims_size() > 1;
+  }
+
   std::vector<Placed> placed_weights() const {
     std::map<std::string, std::set<const NodeProto*>> readers;
     for (const NodeProto& node : candidate_.model().graph().node())
@@ -158,8 +165,7 @@ class FusedWeights {
     std::vector<Placed> placed;
     for (const ComparedWeight& weight : weights_) {
       const auto nodes = readers.find(weight.initializer);
-      if (!is_parameter(weight) || weight.elements < 2 || nodes == readers.end() ||
-          nodes->second.size() != 1)
+      if (!is_proven_matrix(weight) || nodes == readers.end() || nodes->second.size() != 1)
         continue;
       std::vector<std::size_t> rows;
       for (std::size_t i = 0; i < result_.rows.size(); ++i)

@@ -25,7 +25,8 @@ struct FusedWeightsOptions {
 // parameter's, and not the parameter times one factor for each channel, makes its layer exceed. Of
 // other weights that were not found or differ, runs with changed values tell whether the layers
 // behind depend on them. Returns the name of the first on which they do not, or of a parameter that
-// is where the reference has another of its size; empty if there is none. `weights` are those of the graph that ran.
+// is where the reference has another of its size; empty if there is none. `weights` are those of
+// the graph that ran.
 std::string check_fused_weights(LayersResult& result, std::span<const ComparedWeight> weights,
                                 const FusedWeightsOptions& options);
 

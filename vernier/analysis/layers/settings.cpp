@@ -178,17 +178,19 @@ Wanted wanted_of_resize(const Settings& settings) {
   return wanted;
 }
 
-// The operator's numbers for the modes stand for these.
-Wanted wanted_of_grid_sample(const Settings& settings) {
+// The operator's numbers for the modes stand for these. ONNX has renamed them.
+Wanted wanted_of_grid_sample(const Settings& settings, std::int64_t opset) {
   constexpr std::array<std::array<const char*, 2>, 3> modes = {
       {{"bilinear", "linear"}, {"nearest", "nearest"}, {"bicubic", "cubic"}}};
+  constexpr std::int64_t renamed = 20;
   constexpr std::array<const char*, 3> paddings = {"zeros", "border", "reflection"};
   Wanted wanted;
   if (const auto mode = settings.axes("interpolation_mode", 1); mode && (*mode)[0] < 3) {
     const auto& names = modes.at(static_cast<std::size_t>((*mode)[0]));
+    const std::size_t naming = opset < renamed ? 0 : 1;
     wanted.push_back({"mode",
-                      {make_attribute("mode", names[0]), make_attribute("mode", names[1])},
-                      make_attribute("mode", "linear")});
+                      {make_attribute("mode", names.at(naming))},
+                      make_attribute("mode", modes[0].at(naming))});
   }
   if (const auto padding = settings.axes("padding_mode", 1); padding && (*padding)[0] < 3)
     wanted.push_back(
@@ -201,7 +203,8 @@ Wanted wanted_of_grid_sample(const Settings& settings) {
 
 // What ONNX calls the padding of a module or operator; empty if that is unknown.
 std::string padding_of(const Settings& settings) {
-  const std::string mode = settings.text("padding_mode").value_or(settings.text("mode").value_or(""));
+  const std::string mode =
+      settings.text("padding_mode").value_or(settings.text("mode").value_or(""));
   const auto is = [&](std::string_view name, std::string_view module, std::string_view op) {
     return mode == name || settings.is(module) || settings.is(op);
   };
@@ -227,16 +230,16 @@ Wanted wanted_of_softmax(const Settings& settings, std::size_t rank) {
            make_attribute("axis", std::int64_t{-1})}};
 }
 
-Wanted wanted_attributes(const NodeProto& node, const WatchedTensor& leaf, std::size_t rank) {
+Wanted wanted_attributes(const NodeProto& node, const WatchedTensor& leaf, std::size_t rank,
+                         std::int64_t opset) {
   const Settings settings(leaf);
   if (is_op(node, "Conv") || is_op(node, "ConvTranspose") || is_op(node, "MaxPool") ||
       is_op(node, "AveragePool") || is_op(node, "LpPool"))
     return wanted_of_window(settings, node);
   if (is_op(node, "Resize")) return wanted_of_resize(settings);
-  if (is_op(node, "GridSample")) return wanted_of_grid_sample(settings);
+  if (is_op(node, "GridSample")) return wanted_of_grid_sample(settings, opset);
   if (is_op(node, "Pad")) return wanted_of_padding(settings);
-  if (is_op(node, "Softmax") || is_op(node, "LogSoftmax"))
-    return wanted_of_softmax(settings, rank);
+  if (is_op(node, "Softmax") || is_op(node, "LogSoftmax")) return wanted_of_softmax(settings, rank);
   if (is_op(node, "DepthToSpace") && (settings.is("PixelShuffle") || settings.is("pixel_shuffle")))
     return {{"mode", {make_attribute("mode", "CRD")}, make_attribute("mode", "DCR")}};
   if (is_op(node, "GRU") && leaf.type == "GRU")
@@ -320,8 +323,9 @@ void add_padding_mode(std::vector<OtherAttribute>& found, const Region& region,
 std::vector<OtherAttribute> differing_settings(const Region& region, const WatchedTensor& leaf,
                                                std::size_t rank) {
   std::vector<OtherAttribute> found;
+  const std::int64_t opset = region.graph ? region.graph->index().model().opset() : 0;
   for (const NodeProto* node : region.nodes)
-    for (const WantedAttribute& wanted : wanted_attributes(*node, leaf, rank))
+    for (const WantedAttribute& wanted : wanted_attributes(*node, leaf, rank, opset))
       add_wanted(found, *node, wanted);
   add_padding_mode(found, region, leaf);
   return found;

@@ -200,7 +200,8 @@ void place_operators(std::span<const Layer> layers, std::span<const CandidateTen
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const std::size_t slash = layers[i].name.rfind('/');
     if (const std::string_view kind = exported_kind(layers[i]); !kind.empty())
-      wanted[{slash == std::string::npos ? "" : layers[i].name.substr(0, slash), kind}].push_back(i);
+      wanted[{slash == std::string::npos ? "" : layers[i].name.substr(0, slash), kind}].push_back(
+          i);
   }
   if (wanted.empty()) return;
   for (std::size_t i = 0; i < tensors.size(); ++i)

@@ -46,8 +46,8 @@ struct ZooRow {
   bool operator==(const ZooRow&) const = default;
 };
 
-// Takes verdict, outcome, both unless nothing was judged, and figure from the command's JSON, which may be large. Throws Error if
-// that is not a result.
+// Takes verdict, outcome, both unless nothing was judged, and figure from the command's JSON, which
+// may be large. Throws Error if that is not a result.
 void set_result(ZooRow& row, const std::string& json);
 
 // The figure minus that of the last run; nullopt if either has none, or if the metrics differ.
