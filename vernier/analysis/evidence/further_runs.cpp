@@ -44,7 +44,7 @@ double gain_of(const Model& better, const CompareResult& result, const ComparedR
 }
 
 std::vector<OtherBias> other_biases(const WeightEvidence& weights, const ComparedRun& run,
-                                     double least_db) {
+                                    double least_db) {
   const ModelIndex& candidate = run.models.candidate;
   if (run.read.model) return find_other_biases(*run.read.model, candidate, weights, least_db);
   return find_other_biases(float_weights_of(run.read, candidate, weights), candidate, least_db);
@@ -112,9 +112,8 @@ void doubt_checkpoint(CompareResult& result, const ComparedRun& run) {
     return;
   const auto unrounded = find_unrounded_weights(run.read, run.models.candidate, *weights);
   if (unrounded.empty()) return;
-  const Model rounded =
-      with_reference_biases(with_rounded_weights(run.extended.model(), unrounded),
-                            other_biases(*weights, run, rounded_bias_db));
+  const Model rounded = with_reference_biases(with_rounded_weights(run.extended.model(), unrounded),
+                                              other_biases(*weights, run, rounded_bias_db));
   const double gain = gain_of(rounded, result, run);
   if (!(gain > costly_db)) return;
   add_doubt(result, {DoubtKind::other_checkpoint, unrounded[0].candidate, gain, costly_db});
