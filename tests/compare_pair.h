@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "vernier/analysis/compare/compare_models.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 

@@ -55,13 +55,12 @@ class MarkInserter {
         *graph.add_node() = std::move(node);
         continue;
       }
-      const std::string target = *output;
       const std::string source = std::exchange(*input, fmt::format("vernier.marked:{}", ++count_));
       *graph.add_node() = mark(node, source, *input, token);
       for_each_subgraph(node, [&](GraphProto& subgraph, const auto&) {
         this->graph(subgraph, kinds, constants, token);
       });
-      *output = fmt::format("vernier.marked:{}", ++count_);
+      const std::string target = std::exchange(*output, fmt::format("vernier.marked:{}", ++count_));
       NodeProto behind = mark(node, *output, target, token);
       *graph.add_node() = std::move(node);
       *graph.add_node() = std::move(behind);

@@ -6,6 +6,7 @@
 
 #include "tests/model_builder.h"
 #include "vernier/analysis/debug/debug.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
