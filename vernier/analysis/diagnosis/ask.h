@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/analysis/diagnosis/diagnosis.h"
+#include "vernier/model/index.h"
 
 namespace vernier {
 
