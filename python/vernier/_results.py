@@ -313,7 +313,7 @@ class Result(Record):
     @property
     def verdict(self) -> Verdict:
         """The outcome and its reason in a line, with the limits, failures and doubts behind it."""
-        nothing = {"outcome": None, "failures": [], "doubts": [], "limits": []}
+        nothing: dict[str, Any] = {"outcome": None, "failures": [], "doubts": [], "limits": []}
         return Verdict({**self._data.get("verdict", nothing), "reason": self._report.conclusion})
 
     def to_json(self) -> str:
