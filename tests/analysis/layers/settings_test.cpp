@@ -155,6 +155,15 @@ TEST(Settings, the_numbers_of_a_grid_sampler_are_its_modes) {
                           "align_corners: 1, not 0"));
 }
 
+TEST(Settings, a_number_that_is_no_mode_says_nothing) {
+  for (const char* number : {"-1", "3", "[0,1]", "zero"}) {
+    const WatchedTensor leaf{
+        .type = "aten.grid_sampler_2d",
+        .settings = {{"interpolation_mode", number}, {"padding_mode", number}}};
+    EXPECT_THAT(found("GridSample", {text_attribute("mode", "nearest")}, leaf), IsEmpty());
+  }
+}
+
 TEST(Settings, the_mode_of_a_grid_sample_is_named_as_the_models_opset_names_it) {
   const WatchedTensor leaf{.type = "aten.grid_sampler_2d",
                            .settings = {{"interpolation_mode", "0"}}};

@@ -84,6 +84,12 @@ class Settings {
     return numbers.empty() || numbers.size() != count ? std::nullopt : std::optional(numbers);
   }
 
+  // A number that counts from 0; nullopt if it is something else.
+  std::optional<std::size_t> index(const std::string& name) const {
+    const auto number = axes(name, 1);
+    return number && (*number)[0] >= 0 ? std::optional<std::size_t>((*number)[0]) : std::nullopt;
+  }
+
   // Whether the module or an operator that it calls is named so.
   bool is(std::string_view part) const {
     return leaf_.type.find(part) != std::string::npos ||
@@ -185,18 +191,17 @@ Wanted wanted_of_grid_sample(const Settings& settings, std::int64_t opset) {
   constexpr std::int64_t renamed = 20;
   constexpr std::array<const char*, 3> paddings = {"zeros", "border", "reflection"};
   Wanted wanted;
-  if (const auto mode = settings.axes("interpolation_mode", 1); mode && (*mode)[0] < 3) {
-    const auto& names = modes.at(static_cast<std::size_t>((*mode)[0]));
+  if (const auto mode = settings.index("interpolation_mode"); mode && *mode < modes.size()) {
+    const auto& names = modes.at(*mode);
     const std::size_t naming = opset < renamed ? 0 : 1;
     wanted.push_back({"mode",
                       {make_attribute("mode", names.at(naming))},
                       make_attribute("mode", modes[0].at(naming))});
   }
-  if (const auto padding = settings.axes("padding_mode", 1); padding && (*padding)[0] < 3)
-    wanted.push_back(
-        {"padding_mode",
-         {make_attribute("padding_mode", paddings.at(static_cast<std::size_t>((*padding)[0])))},
-         make_attribute("padding_mode", "zeros")});
+  if (const auto padding = settings.index("padding_mode"); padding && *padding < paddings.size())
+    wanted.push_back({"padding_mode",
+                      {make_attribute("padding_mode", paddings.at(*padding))},
+                      make_attribute("padding_mode", "zeros")});
   want_flag(wanted, settings, "align_corners");
   return wanted;
 }
