@@ -1,5 +1,7 @@
 #include "vernier/analysis/check/check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>

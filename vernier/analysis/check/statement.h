@@ -161,7 +161,7 @@ struct StatementValue;
 
 struct Statement {
   StatementKind kind = StatementKind::none;
-  std::vector<StatementValue> values = {};
+  std::vector<StatementValue> values;
   bool operator==(const Statement&) const;
 };
 
