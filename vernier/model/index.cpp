@@ -272,6 +272,7 @@ void ModelIndex::add_contents() const {
     try {
       weights_by_content_[fingerprint(model_->view(*weight.proto))].push_back(&weight);
     } catch (const Error&) {
+      // Nothing equals it.
     }
   }
 }

@@ -83,7 +83,8 @@ CompareResult compare_outputs(Runner& candidate, const ComparedRun& run, Samples
                             const std::string& output, Tensor value) {
       const auto found = std::ranges::find(activations, output, &FinalActivation::output);
       const bool is_softmax = found != activations.end() && found->op.ends_with("Softmax");
-      return is_softmax && is_float(value.dtype) ? centred_logits(value, *found) : value;
+      if (is_softmax && is_float(value.dtype)) return centred_logits(value, *found);
+      return value;
     };
   return compare(run.reference, candidate, samples, options);
 }

@@ -276,12 +276,10 @@ void pad_before(Model& model, const std::string& tensor, const std::string& mode
   NodeProto* node = find_writer(model.graph(), tensor);
   const AttributeProto* set = node ? attribute(*node, "pads") : nullptr;
   if (!set) return;
-  const int axes = set->ints_size() / 2;
-  Tensor pads = make_tensor("vernier.pads:" + tensor, DType::i64, {2 * (axes + 2)});
-  for (int i = 0; i < axes; ++i) {
-    elements<std::int64_t>(pads)[2 + i] = set->ints(i);
-    elements<std::int64_t>(pads)[axes + 4 + i] = set->ints(axes + i);
-  }
+  const std::int64_t count = set->ints_size();
+  Tensor pads = make_tensor("vernier.pads:" + tensor, DType::i64, {count + 4});
+  for (int i = 0; i < count; ++i)
+    elements<std::int64_t>(pads)[i < count / 2 ? i + 2 : i + 4] = set->ints(i);
   TensorProto stored = make_tensor_proto(pads);
   stored.set_name("vernier.pads:" + tensor);
   NodeProto padding;
@@ -291,8 +289,7 @@ void pad_before(Model& model, const std::string& tensor, const std::string& mode
   padding.add_output("vernier.padded:" + tensor);
   *padding.add_attribute() = make_attribute("mode", mode);
   node->set_input(0, padding.output(0));
-  set_attribute(model, tensor, "pads",
-                make_attribute("pads", std::vector<std::int64_t>(2 * axes, 0)));
+  set_attribute(model, tensor, "pads", make_attribute("pads", std::vector<std::int64_t>(count, 0)));
   GraphProto& graph = model.graph();
   *graph.add_initializer() = std::move(stored);
   auto& nodes = *graph.mutable_node();
