@@ -120,7 +120,7 @@ Verdict judge_layers(const LayersResult& result, const LayersOptions& options,
                     .other_node = graphs.other_node};
   for (const LayerRow& row : result.outputs)
     if (row.compared && element_count(row.reference_shape) == 0) evidence.empty_output = row.layer;
-  Verdict verdict = make_verdict({limit}, std::move(failures), evidence);
+  Verdict verdict = make_verdict({limit}, failures, evidence);
   if (graphs.unproven_weight.empty()) return verdict;
   return with_doubt(std::move(verdict), {DoubtKind::unproven_weight, graphs.unproven_weight});
 }
