@@ -25,7 +25,8 @@ using Statistic = std::function<double(std::span<const std::int64_t> samples)>;
 // A statistic that is a metric of the sum of the samples' parts.
 template <typename Part, typename Metric>
 Statistic metric_of_sum(std::vector<Part> parts, Metric metric) {
-  return [parts = std::move(parts), metric](std::span<const std::int64_t> samples) {
+  return [parts = std::move(parts),
+          metric = std::move(metric)](std::span<const std::int64_t> samples) {
     Part sum{};
     for (const std::int64_t sample : samples) sum += parts[sample];
     return metric(sum);
