@@ -132,7 +132,7 @@ std::map<std::string, std::string> recurrent_names(const ModelIndex& model) {
         const WeightSource source = graph.weight_source(operand);
         const std::string stored =
             source && !source.stored->name().empty() ? source.stored->name() : operand;
-        names[stored] = module.empty() ? role : module + "." + role;
+        names[stored] = module.empty() ? role : fmt::format("{}.{}", module, role);
       }
     }
   return names;
