@@ -148,6 +148,7 @@ bool find_node(SharedActivity& activity, const End& first, int argc, char** argv
   try {
     work(argc, argv);
   } catch (...) {
+    // Only the node at which it dies counts.
   }
   _exit(exit_pass);
 }

@@ -342,7 +342,7 @@ class GraphSwitches {
   // A constant that a DynamicQuantizeLinear quantizes in each run, or what comes out of it: it goes
   // with the other factor's switches. Empty if the second input is no such weight.
   std::string computed_weight(const NodeProto& node, const Indices& switches) {
-    const std::string stored = node.input(1);
+    const std::string& stored = node.input(1);
     const NodeProto* quantize = index_.producer(stored);
     if (!quantize || quantize->op_type() != "DynamicQuantizeLinear" ||
         !index_.constant(quantize->input(0)) || real_product(index_, node.output(0)).empty())

@@ -259,6 +259,7 @@ class IsolatedRunner final : public DescribedRunner {
     } catch (const ProcessEnded& second) {
       if (second.cause() == ProcessEnded::Cause::crashed) ended = second;
     } catch (const Error&) {
+      // The first end is the one that is told.
     }
     process_.reset();
     return ended;

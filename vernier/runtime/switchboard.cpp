@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <onnxruntime_cxx_api.h>
+#include <vernier_onnx.pb.h>
 
 #include <algorithm>
 #include <map>
